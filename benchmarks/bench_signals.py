@@ -31,7 +31,7 @@ from scipy import signal as scipy_signal
 
 from discreet import signals
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.queries.series.factorization import Convolved, Factorization
+from discreet.queries.series.factorization import Factorization, ToeplitzFactorization
 from discreet.queries.series.operators import Identity, Toeplitz
 from discreet.signals.filters import METHODS as PLACES
 from discreet.signals.filters import impulse_response, place_noise
@@ -56,7 +56,7 @@ def table(head: list[str], lines: list[list[str]]) -> str:
 
 def plain(count: int) -> Factorization:
     """Return noise on every step, added up afterwards."""
-    return Convolved(Toeplitz(np.eye(1, count)[0]), np.ones(count))
+    return ToeplitzFactorization(Toeplitz(np.eye(1, count)[0]), np.ones(count))
 
 
 def rms(values: np.ndarray) -> float:

@@ -1,11 +1,11 @@
-"""Expectation maximisation through the door: what a model is, and the loop.
+"""Private expectation maximisation: the base class of models, and the EM loop.
 
-A model is four questions and nothing else: where to start, what a row contributes, how long that can be, and what
-follows from a noisy sum of contributions. The loop measures the contributions at the parameters so far and maximises, a
-fixed number of times: to stop when it has converged would be a query that nobody paid for. ``maximize`` is given a
-``Release`` and never a sum, so a model cannot see a number without noise.
+A model defines its initial parameters, the contribution of a row, a bound on the norm of that contribution, and the
+parameters that follow from a noisy sum of contributions. The loop measures the contributions at the current parameters
+and maximises, a fixed number of times. Stopping at convergence would need another query, which nobody paid for.
+``maximize`` gets a ``Release`` and never a sum, so a model cannot see a number without noise.
 
-Rows come to a model mapped into the unit ball of the declared space (``discreet.records``), whatever they were.
+Rows are mapped into the unit ball of the declared space (``discreet.records``) before a model sees them.
 It may import ``arguments``, ``guarantees``, ``records``, ``queries`` and ``door``.
 """
 
@@ -29,32 +29,32 @@ Step = Callable[[Question], Release]
 
 
 class Model(Contributing[Params]):
-    """A model with latent variables, as the loop sees it. To have one of your own, write a subclass.
+    """A model with latent variables, for the EM loop. Subclass it to write your own.
 
-    A frozen dataclass is the usual form: what it holds are public choices (how many components, a cap, the space).
-    Parameters are a value of any kind, an array or a named tuple, say, and public by construction: they come from
-    ``initialize``, and then from ``maximize``, which sees releases and never a row.
+    The usual form is a frozen dataclass of public choices (the number of components, a cap, the space). Parameters are
+    any value, for example an array or a named tuple. They are public by construction: they come from ``initialize``,
+    and then from ``maximize``, which sees releases and never a row.
 
-    **Rows.** ``block.x`` has shape (n, d): the numeric columns, complete, moved into the declared space and mapped by
-    ``space.to_unit`` into the unit ball. So every row has norm at most 1, whatever was in the data. A model that works
-    in these coordinates need not know the space. One that needs the data's own units takes the space in its
-    constructor, as ``space``, and writes ``space.clip(space.from_unit(block.x))``; it is then refused for data of
-    another space. ``block.codes`` has shape (n, k): for each column of categories the number of the row's category. It
-    has as many columns as ``categories`` names, so none for most models.
+    **Rows.** ``block.x`` has shape (n, d): the numeric columns, without missing values, clipped to the declared space
+    and mapped by ``space.to_unit`` into the unit ball. So every row has norm at most 1, whatever the data is. A model
+    that works in these coordinates does not need the space. A model that needs the data's own units takes the space in
+    its constructor, as ``space``, and uses ``space.clip(space.from_unit(block.x))``; it is then refused for data with
+    another space. ``block.codes`` has shape (n, k): the code of the row's category in each categorical column. It has
+    as many columns as ``categories`` names, so none for most models.
 
-    **Private side.** ``contributions`` and ``sum`` run on real rows. They keep nothing, print nothing and raise nothing
-    that depends on a row. They are array-API generic: ``array_namespace(block.x)`` has the functions, public numbers
-    come to the rows by ``xp.asarray(numbers, device=device(block.x))``, and nothing is assigned to an item. Then the
-    same code runs on NumPy, PyTorch, JAX and Dask. The contribution of a row is a function of that row and of public
-    numbers alone: nothing is divided by an exact count, and nothing is taken from the other rows of a block.
+    **Private side.** ``contributions`` and ``sum`` run on real rows. They store nothing, print nothing and raise
+    nothing that depends on a row. They are array-API generic: they take functions from ``array_namespace(block.x)``,
+    convert public numbers by ``xp.asarray(numbers, device=device(block.x))``, and assign to no item. Then the same code
+    runs on NumPy, PyTorch, JAX and Dask. The contribution of a row is a function of that row and of public numbers
+    alone: it is not divided by an exact count, and it does not use other rows of the block.
 
-    **The bound** holds for every row that there can be and for all parameters, not for typical ones. Its proof stands
-    beside it. All privacy rests on it. ``discreet.model_check.check_model`` attacks it on made-up rows: what it refuses
-    is wrong, and what it lets through is not proved by that.
+    **The bound** holds for all possible rows and all parameters, not only for typical ones. Its proof stands beside it,
+    and the privacy of the model depends on it. ``discreet.model_check.check_model`` attacks it on made-up rows. A bound
+    that it refuses is wrong; a bound that passes is not proved by that.
 
-    **Public side.** ``maximize`` is total: any finite release gives valid parameters, whether it is zero, negative or
-    huge, since noise can make it so. Floors by the noise (``release.noise``, ``release.parts[name].weight``) keep
-    a component alive whose count drowned. ``release.size`` says what is public about the number of rows.
+    **Public side.** ``maximize`` is total: any finite release gives valid parameters. Noise can make a release zero,
+    negative or huge. Lower limits derived from the noise (``release.noise``, ``release.parts[name].weight``) keep a
+    component whose count is dominated by noise. ``release.size`` has the public facts about the number of rows.
 
     ``discreet.fit_model`` checks a model and fits it. ``examples/model_skeleton.py`` is one to copy.
 
@@ -68,25 +68,25 @@ class Model(Contributing[Params]):
 
     @abstractmethod
     def initialize(self, dimension: int, rng: np.random.Generator) -> Params:
-        """Return parameters to start from. They must not depend on the data, other than through earlier releases.
+        """Return initial parameters. They must not depend on the data, other than through earlier releases.
 
         Parameters
         ----------
         dimension : int
             The number of numeric columns, d.
         rng : Generator
-            For a random start; components that start equal stay equal.
+            For a random start: components with equal initial parameters stay equal.
         """
 
     @abstractmethod
     def maximize(self, params: Params, release: Release) -> Params:
-        """Return the next parameters, from those at which the release was measured. Total."""
+        """Return the next parameters, from the current ones and a release measured at them. It must not fail."""
 
     def query(self, params: Params, space: Box | Ball) -> Query:
-        """Return what is asked of the rows at these parameters: the sum of their contributions.
+        """Return the query at these parameters: the sum of the rows' contributions.
 
-        Overridden by models of the library whose statistic is a query already. ``discreet.fit_model`` does not ask
-        this: it adds up the contributions itself.
+        Models of the library override it if their statistic is a query already. ``discreet.fit_model`` does not use it:
+        it adds up the contributions itself.
         """
         return ModelQuery(self, params, space)
 
@@ -94,17 +94,17 @@ class Model(Contributing[Params]):
 def expectation_maximization(
     model: Model[Params], params: Params, space: Box | Ball, steps: Iterable[Step]
 ) -> tuple[Params, list[Release]]:
-    """Run the loop: measure at the parameters, maximise, as often as there are steps.
+    """Run the EM loop: measure at the current parameters and maximise, once for each step.
 
     Parameters
     ----------
     model : Model
     params : Params
-        Where to start.
+        The initial parameters.
     space : Box or Ball
-        Of the curator.
+        The curator's space.
     steps : iterable of callables
-        Each measures a query; ``schedule.measure`` for each loss of a ``Schedule``.
+        One function per step, which measures a query: ``schedule.measure`` for each loss of a ``Schedule``.
 
     Returns
     -------

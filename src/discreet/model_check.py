@@ -1,9 +1,10 @@
-"""``check_model``: an attack on a model before it may see data.
+"""``check_model``: attack a user's model before it may see data.
 
-A model of one's own is trusted with one thing above all: that its bound is true. This room tries to show that it is
-not, on made-up rows and simulated releases only. It looks for worst neighbours (``discreet.queries.search``) where the
-model starts and where noise of many sizes leads it, and tries the rest of the contract of ``discreet.em.Model``. What
-it refuses is wrong. What it lets through has no known fault, which is less than a proof: that stands beside the bound.
+The privacy of a user's model depends on its bound. This module searches for a counterexample, on made-up rows and
+simulated releases only. It looks for worst neighbours (``discreet.queries.search``) at the initial parameters and at
+those that follow from noise of many sizes, and checks the rest of the contract of ``discreet.em.Model``. A model that
+it refuses is wrong. A model that passes has no known fault, which is less than a proof; the proof belongs beside the
+bound.
 
 It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door`` and ``em``.
 """
@@ -35,12 +36,12 @@ Array = NDArray[np.float64]
 
 ROWS = 120
 UNITS = 1000
-NOISES = (1e-5, 1e-2, 1.0)  # of the largest sum that there can be
+NOISES = (1e-5, 1e-2, 1.0)  # standard deviations, relative to the largest possible sum
 CHANGES = {"l2": "adding a row", "l1": "adding a row", "replace_l2": "replacing a row", "replace_l1": "replacing a row"}
 
 
 class WrongBound(ValueError):  # noqa: N818  (it names what is wrong, as BudgetExceeded does)
-    """A model's bound does not hold: rows were made up that move its sum further than it says."""
+    """A model's bound is wrong: some made-up rows change its sum by more than the bound."""
 
 
 def check_model(
@@ -51,15 +52,15 @@ def check_model(
     steps: int = 3,
     size: PublicSize | None = None,
 ) -> None:
-    """Try to show that a model breaks its contract, and raise if it does. No data is needed, and none is seen.
+    """Try to show that a model breaks its contract, and raise if it does. It needs no data and sees none.
 
     Parameters
     ----------
     model : Model
     space : Box or Ball
-        Where rows are declared to lie, with one bound a column (``space.for_columns(d)``).
+        The declared bounds, one for each column (``space.for_columns(d)``).
     rng : Generator, optional
-        For what is made up; by default the same every time.
+        For the made-up rows and releases; by default with a fixed seed.
     steps : int
         How many steps of each simulated fit are attacked.
     size : PublicSize, optional
@@ -68,10 +69,10 @@ def check_model(
     Raises
     ------
     WrongBound
-        Where rows were found that move the sum further than ``bound`` says.
+        If rows were found that change the sum by more than ``bound``.
     ValueError
-        Where anything else is wrong: shapes, numbers that are not finite, a ``sum`` that is not the sum of the
-        contributions, a ``maximize`` that cannot take every release.
+        If anything else is wrong: shapes, numbers that are not finite, a ``sum`` that is not the sum of the
+        contributions, a ``maximize`` that fails for some release.
 
     Examples
     --------
@@ -86,29 +87,29 @@ def check_model(
         raise ArgumentError("space", space, "a Box or a Ball with a bound for each column; see for_columns(d)")
     own, space = getattr(model, "space", None), space.for_columns(space.dimension)
     if own is not None and own.for_columns(space.dimension) != space:
-        raise ArgumentError("space", space, f"{own!r}, the one that {model.name!r} was made for")
+        raise ArgumentError("space", space, f"{own!r}, the space of {model.name!r}")
     rng = np.random.default_rng(0) if rng is None else rng
     steps = integer("steps", steps, least=0)
     sizes = (PublicSize(UNITS, True), PublicSize(UNITS, False), PublicSize(None, False)) if size is None else (size,)
-    with np.errstate(all="ignore"):  # as behind the door; what counts is what comes out
+    with np.errstate(all="ignore"):  # as at the door; only the results are checked
         start = model.initialize(space.dimension, rng)
         query = ModelQuery(model, start, space)
-        _finite(model, "initialize", start)
-        block = _made_up(query, rng)
-        _rows(query, block)
+        _check_finite(model, "initialize", start)
+        block = _make_up_rows(query, rng)
+        _check_contributions(query, block)
         attack(query, rng, starts=32, steps=10)
-        _keeps_to_itself(query, block)
+        _check_independence(query, block)
         for i, noise in enumerate(NOISES):
             query = ModelQuery(model, start, space)
             for _ in range(steps):
-                release = _simulated(
-                    query, _total(query, block, sizes[i % len(sizes)]), noise, sizes[i % len(sizes)], rng
+                release = _simulate(
+                    query, _scaled_sum(query, block, sizes[i % len(sizes)]), noise, sizes[i % len(sizes)], rng
                 )
-                query = _next(query, release, block)
+                query = _check_step(query, release, block)
                 attack(query, rng)
-        _keeps_to_itself(query, block)
-        for release in _unlikely(query, block, sizes, rng):
-            _next(query, release, block)
+        _check_independence(query, block)
+        for release in _extreme_releases(query, block, sizes, rng):
+            _check_step(query, release, block)
 
 
 def attack(query: ModelQuery[Any], rng: np.random.Generator, *, starts: int = 12, steps: int = 2) -> None:
@@ -117,24 +118,26 @@ def attack(query: ModelQuery[Any], rng: np.random.Generator, *, starts: int = 12
     Parameters
     ----------
     query : ModelQuery
-        Its parameters are public, so what is raised here tells of no row.
+        Its parameters are public, so the error reveals nothing about rows.
     rng : Generator
     starts, steps : int
         How hard to search; see ``worst_neighbours``.
     """
     with np.errstate(all="ignore"):
         for finding in worst_neighbours(query, rng, starts=starts, steps=steps):
-            _compare(query, finding.norm, finding.result)
-        rows = _at_parameters(query)
+            _compare_with_bound(query, finding.norm, finding.result)
+        rows = _rows_at_parameters(query)
         if rows is not None:
             result = np.asarray(query.model.contributions(query.params, rows), dtype=np.float64)
             for norm in NORMS:
                 if math.isfinite(query.bound.norm(norm.removeprefix("replace_"))):
-                    _compare(query, norm, _farthest(np.where(np.isfinite(result), result, np.inf), norm))
+                    _compare_with_bound(
+                        query, norm, _largest_distance(np.where(np.isfinite(result), result, np.inf), norm)
+                    )
 
 
-def _at_parameters(query: ModelQuery[Any]) -> Block | None:
-    """Return rows where the parameters are, and between them: if a bound is wrong in a small place, it is there."""
+def _rows_at_parameters(query: ModelQuery[Any]) -> Block | None:
+    """Return rows at the parameters and between them, where a bound that fails only locally is likely to fail."""
     d = query.dimension
     places = [number.reshape(-1, d) for number in _numbers(query.params) if number.ndim and number.shape[-1] == d]
     if not places:
@@ -147,20 +150,20 @@ def _at_parameters(query: ModelQuery[Any]) -> Block | None:
     return Block(points / lengths, codes if sizes else codes[:, :0])
 
 
-def _compare(query: ModelQuery[Any], norm: str, result: float) -> None:
-    """Raise where more was found than the bound and the model's own float error allow."""
+def _compare_with_bound(query: ModelQuery[Any], norm: str, result: float) -> None:
+    """Raise where a distance exceeds the bound and the model's own float error."""
     kind, bound = norm.removeprefix("replace_"), query.bound
     most = bound.replace(kind) if norm.startswith("replace") else bound.norm(kind)
     if not result <= most * (1.0 + 1e-12 + 2.0 * query.roundoff):
         raise WrongBound(
-            f"model={query.name!r}: bound.{norm} is {most:.6g}, and {CHANGES[norm]} was found to move the sum by "
-            f"{result:.6g}, {result / most:.4g} times as much. Nothing is measured with it. Clip or scale what "
-            "`contributions` returns (and see that `sum` divides by nothing exact), or prove a larger `bound`"
+            f"model={query.name!r}: bound.{norm} is {most:.6g}, but {CHANGES[norm]} was found to change the sum by "
+            f"{result:.6g}, {result / most:.4g} times as much. Nothing was measured. Clip or scale the result of "
+            "`contributions` (and make sure that `sum` does not divide by an exact count), or prove a larger `bound`"
         )
 
 
-def _made_up(query: ModelQuery[Any], rng: np.random.Generator) -> Block:
-    """Return rows of the space that nobody has: groups, a spread, corners, equal columns, and far outside."""
+def _make_up_rows(query: ModelQuery[Any], rng: np.random.Generator) -> Block:
+    """Return made-up rows: groups, uniform rows, corners, equal columns, and rows far outside of the space."""
     d = query.dimension
     groups = rng.uniform(-1.0, 1.0, (3, d))[rng.integers(0, 3, ROWS)] + 0.1 * rng.standard_normal((ROWS, d))
     spread, corners = rng.uniform(-1.0, 1.0, (ROWS, d)), rng.choice([-1.0, 1.0], (ROWS // 4, d)) * math.sqrt(d)
@@ -171,8 +174,8 @@ def _made_up(query: ModelQuery[Any], rng: np.random.Generator) -> Block:
     return Block(np.asarray(query.space.from_unit(y)), codes)
 
 
-def _rows(query: ModelQuery[Any], block: Block) -> Array:
-    """Return the contributions of made-up rows, seen to have the right shape and to be finite."""
+def _check_contributions(query: ModelQuery[Any], block: Block) -> Array:
+    """Return the contributions of made-up rows, after checking that they are finite and of the right shape."""
     parts, bound, name = query.parts, query.bound, query.name
     if not isinstance(parts, Mapping) or not parts or not all(isinstance(part, Part) for part in parts.values()):
         raise ValueError(f"model={name!r}: parts={parts!r}: expected a mapping of names to Part")
@@ -198,31 +201,31 @@ def _rows(query: ModelQuery[Any], block: Block) -> Array:
     return result
 
 
-def _keeps_to_itself(query: ModelQuery[Any], block: Block) -> None:
-    """See that a row's contribution is its own, and that the sum is the sum of them."""
-    rows, most, name = _rows(query, block), query.bound.l2, query.name
+def _check_independence(query: ModelQuery[Any], block: Block) -> None:
+    """Check that a row's contribution does not depend on other rows, and that ``sum`` is the sum of contributions."""
+    rows, most, name = _check_contributions(query, block), query.bound.l2, query.name
     some = np.linspace(0, len(rows) - 1, 12, dtype=np.int64)
-    alone = [_rows(query, Block(block.x[i : i + 1], block.codes[i : i + 1])) for i in some]
-    back = _rows(query, Block(block.x[::-1].copy(), block.codes[::-1].copy()))[::-1]
-    moved = max(_longest(np.concatenate(alone) - rows[some]), _longest(back - rows))
+    alone = [_check_contributions(query, Block(block.x[i : i + 1], block.codes[i : i + 1])) for i in some]
+    back = _check_contributions(query, Block(block.x[::-1].copy(), block.codes[::-1].copy()))[::-1]
+    moved = max(_largest_norm(np.concatenate(alone) - rows[some]), _largest_norm(back - rows))
     if moved > 2.0 * query.roundoff * most:
         raise ValueError(
             f"model={name!r}: a row's contribution changes by {moved:.3g} with the rows beside it; `roundoff` allows "
-            f"for {2.0 * query.roundoff * most:.3g}. Take nothing from other rows; if only floats differ, let "
-            "`roundoff` say by how much"
+            f"for {2.0 * query.roundoff * most:.3g}. Use nothing of other rows; if only rounding differs, return a "
+            "larger `roundoff`"
         )
     total = np.asarray(query.sum(block), dtype=np.float64)
     if total.shape != (query.size,):
         raise ValueError(f"model={name!r}: `sum` gave the shape {total.shape}: expected ({query.size},)")
-    off = _longest((total - rows.sum(axis=0))[None])
+    off = _largest_norm((total - rows.sum(axis=0))[None])
     if not off <= len(rows) * most * (2.0 * query.roundoff + len(rows) * 2.0**-52):
         raise ValueError(
             f"model={name!r}: `sum` is {off:.3g} away from the sum of `contributions`: expected no more than rounding"
         )
 
 
-def _farthest(rows: Array, norm: str) -> float:
-    """Return the longest of some contributions, or the largest distance between two of them."""
+def _largest_distance(rows: Array, norm: str) -> float:
+    """Return the largest norm of the contributions, or the largest distance between two of them."""
     if norm == "replace_l2":
         squares = (rows * rows).sum(axis=1)
         return math.sqrt(max(float((squares[:, None] + squares - 2.0 * rows @ rows.T).max()), 0.0))
@@ -230,12 +233,12 @@ def _farthest(rows: Array, norm: str) -> float:
     return float(np.linalg.norm(differences, ord=int(norm[-1]), axis=1).max())
 
 
-def _longest(differences: Array) -> float:
+def _largest_norm(differences: Array) -> float:
     return float(np.linalg.norm(differences, axis=1).max())
 
 
-def _total(query: ModelQuery[Any], block: Block, size: PublicSize) -> Array:
-    """Return the sum that as many rows as there are would have, were they like the made-up ones."""
+def _scaled_sum(query: ModelQuery[Any], block: Block, size: PublicSize) -> Array:
+    """Return the sum of the made-up rows, scaled to the number of rows of ``size``."""
     return np.asarray(query.sum(block)) * (_units(size) / len(block.x))
 
 
@@ -243,7 +246,7 @@ def _units(size: PublicSize) -> int:
     return max(size.units or UNITS, 1)
 
 
-def _simulated(
+def _simulate(
     query: ModelQuery[Any], total: Array, noise: float, size: PublicSize, rng: np.random.Generator
 ) -> Release:
     """Return a release of a made-up sum, with noise of a size relative to the largest sum."""
@@ -264,12 +267,12 @@ def _release(query: ModelQuery[Any], value: Array, scale: float, size: PublicSiz
     )
 
 
-def _unlikely(
+def _extreme_releases(
     query: ModelQuery[Any], block: Block, sizes: tuple[PublicSize, ...], rng: np.random.Generator
 ) -> Iterator[Release]:
-    """Yield releases that noise can make: zero, the opposite of what is true, tiny and huge."""
+    """Yield extreme releases that noise can produce: zero, the negative of the sum, tiny and huge values."""
     for size in sizes:
-        total, most = _total(query, block, size), _units(size) * query.bound.l2
+        total, most = _scaled_sum(query, block, size), _units(size) * query.bound.l2
         directions = rng.standard_normal((3, *total.shape))
         values = [0.0 * total, -total, *(directions * [[1e-200], [1e3], [1e9]] * most), np.full_like(total, -most)]
         for value in values:
@@ -277,32 +280,32 @@ def _unlikely(
                 yield _release(query, value, noise * most, size)
 
 
-def _next(query: ModelQuery[Any], release: Release, block: Block) -> ModelQuery[Any]:
-    """Return the query at the maximised parameters, after a look at how they were found and where they lead."""
+def _check_step(query: ModelQuery[Any], release: Release, block: Block) -> ModelQuery[Any]:
+    """Return the query at the maximised parameters, after checking ``maximize`` and the bound there."""
     model: Any = query.model
     before = [number.copy() for number in _numbers(query.params)]
-    params = _maximized(query, release)
-    _finite(model, "maximize", params)
+    params = _maximize(query, release)
+    _check_finite(model, "maximize", params)
     some = Block(block.x[:7], block.codes[:7])
     query.contributions(some)
     query.sum(some)
-    again = _maximized(query, release)
-    if not _same(_numbers(params), _numbers(again)):
+    again = _maximize(query, release)
+    if not _is_same(_numbers(params), _numbers(again)):
         raise ValueError(
             f"model={query.name!r}: `maximize` gave two answers for one release: expected a function of its arguments; "
-            "draw random numbers in `initialize`, and keep nothing of what `contributions` saw"
+            "draw random numbers in `initialize`, and store nothing in `contributions`"
         )
-    if not _same(before, _numbers(query.params)):
+    if not _is_same(before, _numbers(query.params)):
         raise ValueError(f"model={query.name!r}: `maximize` changed the parameters it was given: expected new ones")
     following = ModelQuery(model, params, query.space)
-    rows = _rows(following, block)
+    rows = _check_contributions(following, block)
     for norm in NORMS:
         if math.isfinite(following.bound.norm(norm.removeprefix("replace_"))):
-            _compare(following, norm, _farthest(rows, norm))
+            _compare_with_bound(following, norm, _largest_distance(rows, norm))
     return following
 
 
-def _maximized(query: ModelQuery[Any], release: Release) -> Any:
+def _maximize(query: ModelQuery[Any], release: Release) -> Any:
     try:
         model: Any = query.model
         return model.maximize(query.params, release)
@@ -314,17 +317,17 @@ def _maximized(query: ModelQuery[Any], release: Release) -> Any:
         ) from error
 
 
-def _finite(model: Model[Any], method: str, params: Any) -> None:
+def _check_finite(model: Model[Any], method: str, params: Any) -> None:
     if not all(np.all(np.isfinite(number)) for number in _numbers(params)):
         raise ValueError(f"model={model.name!r}: `{method}` gave parameters that are not finite: {params!r}")
 
 
-def _same(first: list[Array], second: list[Array]) -> bool:
+def _is_same(first: list[Array], second: list[Array]) -> bool:
     return len(first) == len(second) and all(map(np.array_equal, first, second))
 
 
 def _numbers(value: Any, depth: int = 8) -> list[Array]:
-    """Return all numbers that a value holds, however it is built."""
+    """Return all numeric arrays in a value, at any depth."""
     inside: list[Any] = []
     if is_dataclass(value) and not isinstance(value, type):
         inside = [getattr(value, field.name) for field in fields(value)]

@@ -139,8 +139,8 @@ class Door:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.drawn: list[np.ndarray] = []
         self.again: Iterator[np.ndarray] | None = None
-        self._measured = discreet.door.exit.measured
-        monkeypatch.setattr(discreet.door.exit, "measured", self._release)
+        self._measured = discreet.door.exit.make_measured
+        monkeypatch.setattr(discreet.door.exit, "make_measured", self._release)
         words, rng = np.random.default_rng(11), np.random.default_rng
         monkeypatch.setattr(
             SecureBits, "words", lambda bits, count: words.integers(0, 2**64, count, dtype=np.uint64, endpoint=False)

@@ -108,10 +108,10 @@ def test_only_the_exit_makes_measured_releases():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
         and node.module == "discreet.door.release"
-        and "measured" in {alias.name for alias in node.names}
+        and "make_measured" in {alias.name for alias in node.names}
     }
     assert importers == {"door/exit.py"}
-    assert not hasattr(dp.door, "measured")
+    assert not hasattr(dp.door, "make_measured")
 
 
 class Loud(Query):
@@ -226,7 +226,7 @@ class TestHeld:
         rows[1::7, 3] = np.inf
         rows[2::7, 4] = 1e300  # whose square is not finite
         bound = Bound(l2=0.5, l1=0.7 if norm == "l1" else None)
-        held = bound.hold(rows)
+        held = bound.clip_contributions(rows)
         order = 1 if norm == "l1" else 2
         assert np.linalg.norm(held, ord=order, axis=1).max() <= bound.norm(norm) * (1.0 + 23 * 2.0**-53)
         assert np.isfinite(held).all()
@@ -240,7 +240,7 @@ class TestHeld:
         rng = np.random.default_rng(2)
         rows = rng.standard_normal((400, 3)) * 10.0 ** rng.uniform(-3, 3, (400, 1))
         bound = Bound(l2=1.5, center=(1.0, 0.0, 0.0), radius=0.5)
-        held = bound.hold(rows)
+        held = bound.clip_contributions(rows)
         apart = np.linalg.norm(held[:, None] - held[None], axis=-1).max()
         assert 0.9 <= apart <= 1.0 + 1e-12
         assert bound.sensitivity("l2", "replace-one") == 1.5  # a row may also be dropped, and then contributes 0
@@ -293,7 +293,7 @@ class TestHeld:
     def test_tiny_and_huge_bounds(self):
         """Squares of such numbers are 0, or infinite."""
         for size in (1e-200, 1e200):
-            held = Bound(l2=size).hold(np.array([[1e37 * size, 0.0], [0.5 * size, 0.0]]))
+            held = Bound(l2=size).clip_contributions(np.array([[1e37 * size, 0.0], [0.5 * size, 0.0]]))
             np.testing.assert_allclose(held, [[size, 0.0], [0.5 * size, 0.0]], rtol=1e-12)
 
     @pytest.mark.parametrize(("roundoff", "error"), [(-0.9, 0.0), (np.nan, 0.0), (0.0, -0.5), (0.0, np.inf)])
@@ -454,9 +454,9 @@ class TestHeld:
         xp = pytest.importorskip(library)
         rows = xp.asarray([[3.0, 4.0], [0.1, 0.2], [float("nan"), 1.0]], dtype=xp.float64)
         for one in (1.0, np.float64(1.0)):
-            held = Bound(l2=one).hold(rows, one * 2.0**-50)
+            held = Bound(l2=one).clip_contributions(rows, one * 2.0**-50)
             np.testing.assert_allclose(np.asarray(held), [[0.6, 0.8], [0.1, 0.2], [0.0, 0.0]])
-        around = Bound(l2=9.0, center=np.array([3.0, 3.0]), radius=np.float64(0.5)).hold(rows)
+        around = Bound(l2=9.0, center=np.array([3.0, 3.0]), radius=np.float64(0.5)).clip_contributions(rows)
         np.testing.assert_allclose(np.asarray(around)[0], [3.0, 3.5])
 
 
@@ -511,7 +511,7 @@ def test_bits_that_call_themselves_private_are_refused_where_a_ledger_records(tm
             return np.zeros(count, dtype=np.uint64)
 
     curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="rows", ledger=str(tmp_path / "l"))
-    with pytest.raises(ValueError, match="bits: expected None where a ledger records"):
+    with pytest.raises(ValueError, match="bits: expected None where there is a ledger"):
         curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1), bits=Fixed())
 
 

@@ -317,7 +317,7 @@ def test_a_plan_says_what_it_is():
         "<Inquiry: mean, 1 release of clinic, at (ε=0.5, δ=0) replace-one for each person; nothing is spent yet>"
     )
     assert "3 releases" in repr(dp.statistics.mean.plan(curator, "age", epsilon=0.5, loose=True))
-    assert inspect.getdoc(dp.statistics.mean.plan).startswith("Return what ``mean`` would ask")
+    assert inspect.getdoc(dp.statistics.mean.plan).startswith("Return the questions and losses of ``mean``")
     assert inspect.signature(dp.statistics.mean.plan).return_annotation == "Inquiry[Mean]"
     assert inspect.signature(dp.statistics.mean).return_annotation == "Mean"
 

@@ -322,9 +322,9 @@ def test_compare_has_every_method_and_can_be_drawn():
 def test_a_method_that_promises_nothing_says_so_in_the_picture():
     comparison = compare([GaussianLoss(1.0)], 0.0)
     assert all(math.isinf(values[0]) for values in comparison.epsilon.values())
-    assert [text.get_text() for text in comparison.plot().texts] == ["promises nothing"] * 5
+    assert [text.get_text() for text in comparison.plot().texts] == ["no guarantee"] * 5
     legend = compare([GaussianLoss(1.0)], [0.0, 0.0]).plot().get_legend()
-    assert all("promises nothing" in text.get_text() for text in legend.get_texts())
+    assert all("no guarantee" in text.get_text() for text in legend.get_texts())
 
 
 def test_what_is_printed_is_never_better_than_what_is_promised():

@@ -236,7 +236,7 @@ class TestScoresThatFail:
         assert not curator.ledger.datasets()
 
     def test_a_choice_that_would_be_blind_is_told(self):
-        with pytest.warns(UserWarning, match="score: on made-up rows all candidates score alike"):
+        with pytest.warns(UserWarning, match="score: on made-up rows all candidates have equal scores"):
             FactoredExponential(lambda rows, z: rows * 0 - [5.0, 9.0], [1, 2]).draw([0.5], bounds=(0, 1), epsilon=1.0)
 
 

@@ -23,7 +23,7 @@ from discreet.door import Release, open_rows
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.queries.functions.user_functions import Own
+from discreet.queries.functions.user_functions import UserFunction
 
 REPLACE, ADD = Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE
 
@@ -184,9 +184,9 @@ def test_functions_see_rows_inside_of_the_bounds_and_categories_as_numbers():
 
 
 def test_a_default_takes_the_place_of_single_numbers_and_of_all():
-    own = Own.with_output(lambda rows: [np.nan, 50.0, 1.0], ([0, 0, 0], [2, 2, 2]), default=[0.5, 0.5, 9.0])
+    own = UserFunction.with_output(lambda rows: [np.nan, 50.0, 1.0], ([0, 0, 0], [2, 2, 2]), default=[0.5, 0.5, 9.0])
     assert own(as_rows([1])).tolist() == [0.5, 2.0, 1.0]
-    assert Own.with_output(lambda rows: 1 / 0, (0, 2))(as_rows([1])).tolist() == [1.0]
+    assert UserFunction.with_output(lambda rows: 1 / 0, (0, 2))(as_rows([1])).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,10 @@ def test_output_perturbation_says_what_is_wrong(wrong, says):
 
 
 def test_what_rests_on_trust_is_named():
-    assert "keeps no state between calls" in dm.__doc__
-    assert "keeps no state between calls" in dm.sample_and_aggregate.__doc__
-    assert "generator that was made outside of f is state" in " ".join(dm.sample_and_aggregate.__doc__.split())
+    documented = " ".join(dm.sample_and_aggregate.__doc__.split())
+    assert "keeps no state between calls" in " ".join(dm.__doc__.split())
+    assert "keeps no state between calls" in documented
+    assert "generator that is created outside of f is such state" in documented
     assert "It must not fail" in dm.smooth_sensitivity.__doc__
 
 

@@ -14,8 +14,8 @@ import discreet.mechanisms as dm
 from discreet import Guarantee
 from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss
-from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks
-from discreet.queries.functions.user_functions import Own
+from discreet.queries.functions.blocks import BlockMean, BlockMedian
+from discreet.queries.functions.user_functions import UserFunction
 
 VALUES = (0.0, 1.0)
 BLOCKS = 2
@@ -68,7 +68,7 @@ class TestMean:
     grid = np.linspace(-3.0, 3.0, 601)
 
     def worst(self, function, relation, loss, halved=1.0):
-        way = MeanOfBlocks(Own.with_output(FUNCTIONS[function], BOX), BLOCKS, 0)
+        way = BlockMean(UserFunction.with_output(FUNCTIONS[function], BOX), BLOCKS, 0)
         noise = way.plan_rows(loss, setting(relation)).noise
         scale = noise.scale * halved
         distributions = Laws(way, lambda results: laplace.pdf(self.grid, way.mean(results)[0], scale))
@@ -84,8 +84,8 @@ class TestMean:
 
     def test_some_function_takes_all_of_it(self):
         """With one row and one block a function can say which: the averaging over blocks hides nothing."""
-        own = Own.with_output(FUNCTIONS["any one"], BOX)
-        way = MeanOfBlocks(own, 1, 0)
+        own = UserFunction.with_output(FUNCTIONS["any one"], BOX)
+        way = BlockMean(own, 1, 0)
         noise = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE)).noise
         means = [way.mean(all_results(way, (v,))[0])[0] for v in VALUES]
         assert 0.99 * 0.8 <= (means[1] - means[0]) / noise.scale <= 0.8
@@ -94,9 +94,11 @@ class TestMean:
         loss = LaplaceLoss(0.8)
         assert self.worst("any one", REPLACE, loss, halved=0.25) > 0.8 * 1.3
         # Without the clipping one block moves the mean by 1e9.
-        way = MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], (-1e9, 1e9)), BLOCKS, 0)
+        way = BlockMean(UserFunction.with_output(FUNCTIONS["any one"], (-1e9, 1e9)), BLOCKS, 0)
         noise = (
-            MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], BOX), BLOCKS, 0).plan_rows(loss, setting(REPLACE)).noise
+            BlockMean(UserFunction.with_output(FUNCTIONS["any one"], BOX), BLOCKS, 0)
+            .plan_rows(loss, setting(REPLACE))
+            .noise
         )
         raw = [r.mean() for r in (all_results(way, (0.0,))[0], all_results(way, (1.0,))[0])]
         assert abs(raw[1] - raw[0]) / noise.scale > 1e6
@@ -104,7 +106,7 @@ class TestMean:
     @pytest.mark.parametrize("relation", [REPLACE, ADD])
     def test_gaussian_noise_keeps_its_delta(self, relation):
         loss = GaussianLoss(1.0, relation)
-        way = MeanOfBlocks(Own.with_output(jumpy, BOX), BLOCKS, 0)
+        way = BlockMean(UserFunction.with_output(jumpy, BOX), BLOCKS, 0)
         scale = way.plan_rows(loss, setting(relation)).noise.scale
         cells = np.linspace(-9.0, 9.0, 4001)
         distributions = Laws(way, lambda results: np.diff(norm.cdf(cells, way.mean(results)[0], scale)))
@@ -118,7 +120,7 @@ class TestMean:
         """All persons of one or two rows beside all others: two blocks may change."""
         persons = data_sets(VALUES, (1, 2))
         near = [(a + c, b + c) for a in persons for b in persons for c in persons[:3]]
-        way = MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], BOX), 3, 0)
+        way = BlockMean(UserFunction.with_output(FUNCTIONS["any one"], BOX), 3, 0)
         wide = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE, 2)).noise.scale
         narrow = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE, 1)).noise.scale
         assert wide == pytest.approx(2 * narrow)
@@ -128,9 +130,9 @@ class TestMean:
             assert (worst <= 0.8) == (scale == wide)  # the narrow one is broken on purpose
 
     def test_several_numbers_share_the_budget(self):
-        own = Own.with_output(lambda rows: [1.0, 2.0, 3.0], ([0, 0, 0], [4, 4, 4]))
-        way = MeanOfBlocks(own, 5, 0)
-        one = MeanOfBlocks(Own.with_output(lambda rows: 1.0, (0, 4)), 5, 0)
+        own = UserFunction.with_output(lambda rows: [1.0, 2.0, 3.0], ([0, 0, 0], [4, 4, 4]))
+        way = BlockMean(own, 5, 0)
+        one = BlockMean(UserFunction.with_output(lambda rows: 1.0, (0, 4)), 5, 0)
         for loss, factor in ((LaplaceLoss(1.0), 3.0), (GaussianLoss(1.0), math.sqrt(3.0))):
             ratio = (
                 way.plan_rows(loss, setting(REPLACE)).noise.scale / one.plan_rows(loss, setting(REPLACE)).noise.scale
@@ -140,7 +142,7 @@ class TestMean:
 
 class TestMedian:
     def distributions(self, function, epsilon, relation, cells=6, blocks=BLOCKS, max_rows=1):
-        way = MedianOfBlocks(Own.with_output(FUNCTIONS[function], BOX), blocks, 0, cells)
+        way = BlockMedian(UserFunction.with_output(FUNCTIONS[function], BOX), blocks, 0, cells)
         exponents = way.exponents(BoundedRangeLoss(epsilon, relation), setting(relation, max_rows))
 
         def probabilities(results):
@@ -161,7 +163,7 @@ class TestMedian:
 
     def test_a_changed_result_can_take_all_of_the_range(self):
         """One of 4 results changes: scores between its places rise on one side of the median and fall on the other."""
-        way = MedianOfBlocks(Own.with_output(FUNCTIONS["sum"], BOX), 4, 0, 6)
+        way = BlockMedian(UserFunction.with_output(FUNCTIONS["sum"], BOX), 4, 0, 6)
         box_ends = [np.array(results)[:, None] for results in itertools.product((0.0, 0.9, 1.1, 2.0), repeat=4)]
         moves = []
         for results in box_ends:
@@ -174,8 +176,8 @@ class TestMedian:
         assert max(np.abs(move).max() for move in moves) == 1.0
 
     def test_two_numbers_and_two_rows_share_the_range(self):
-        own = Own.with_output(lambda rows: [0.0, 0.0], ([0, 0], [2, 2]))
-        way = MedianOfBlocks(own, 5, 0, 6)
+        own = UserFunction.with_output(lambda rows: [0.0, 0.0], ([0, 0], [2, 2]))
+        way = BlockMedian(own, 5, 0, 6)
         exponents = way.exponents(BoundedRangeLoss(0.8), setting(REPLACE, 2))
         ends = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [2.0, 2.0]])
         other = ends.copy()
@@ -205,7 +207,7 @@ class TestMedian:
 
 class TestTheWhole:
     def test_parts_are_uniform_and_independent_of_what_is_in_them(self):
-        way = MeanOfBlocks(Own.with_output(len, (0, 1000)), 10, 0)
+        way = BlockMean(UserFunction.with_output(len, (0, 1000)), 10, 0)
         rows, ((blocks, size),) = np.zeros((1000, 1)), way.random_blocks
         counts = way.results(rows, blocks.sample(size(rows), quiet_bits(2)))[:, 0]
         assert counts.sum() == 1000
@@ -252,5 +254,5 @@ class TestTheWhole:
             dm.sample_and_aggregate(np.mean, [0.5], bounds=(0, 1), output=(0, 1), epsilon=1.0, neighbors="add-remove")
 
     def test_small_blocks_count_as_failures(self):
-        way = MeanOfBlocks(Own.with_output(lambda rows: 9.0, (0, 10)), 2, 3)
+        way = BlockMean(UserFunction.with_output(lambda rows: 9.0, (0, 10)), 2, 3)
         assert way.results(np.zeros((4, 1)), np.array([0, 0, 0, 1])).ravel().tolist() == [9.0, 5.0]

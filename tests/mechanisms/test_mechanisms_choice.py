@@ -14,8 +14,8 @@ import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss
-from discreet.mechanisms.exponential import scores_of, spread_of
-from discreet.queries.functions.score_queries import Chosen
+from discreet.mechanisms.exponential import compute_spread, make_scores
+from discreet.queries.functions.score_queries import ExponentialChoice
 from goodness import chi_square_p
 
 VALUES = (0.0, 1.0, 2.0)
@@ -30,8 +30,8 @@ def counts(rows, candidates):
 def log_law(score, relation, candidates=VALUES, monotonic=False, max_rows=1, scale=1.0, known_rows=1):
     """Return the function from a data set to the logarithms of the output probabilities."""
     curator = open_rows(np.zeros((known_rows, 1)), bounds=(0, 2), neighbors=relation)
-    own = scores_of(score, candidates, len(candidates), 1.0, None, curator)
-    way = Chosen(own, spread_of(1.0, monotonic, curator))
+    own = make_scores(score, candidates, len(candidates), 1.0, None, curator)
+    way = ExponentialChoice(own, compute_spread(1.0, monotonic, curator))
     setting = curator.setting
     if max_rows > 1:
         rows = np.zeros((2, 1))

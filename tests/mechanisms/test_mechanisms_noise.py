@@ -17,8 +17,8 @@ from discreet import Ball, Box, Curator, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
 from discreet.noise import LaplaceNoise
-from discreet.queries.functions.perturbations import Perturbed
-from discreet.queries.functions.user_functions import Own
+from discreet.queries.functions.perturbations import OutputPerturbation
+from discreet.queries.functions.user_functions import UserFunction
 from discreet.records import Block
 
 VALUES = (-7.0, 0.0, 1.0, 9.0)  # some outside of [0, 1]
@@ -118,8 +118,8 @@ class TestResults:
         return [rows.sum(), (rows == 1.0).sum()]
 
     def worst(self, norm_, relation, loss, sensitivity, own=None):
-        own = own or Own.with_output(self.f, (-1, 4), 2, 0.0)
-        way = Perturbed(own, sensitivity, norm_)
+        own = own or UserFunction.with_output(self.f, (-1, 4), 2, 0.0)
+        way = OutputPerturbation(own, sensitivity, norm_)
         curator = open_rows(np.zeros((3, 1)), bounds=(0, 1), neighbors=relation)
         noise = way.noise(loss, curator.setting)
         sizes = (3,) if relation is REPLACE else (1, 2, 3)
@@ -141,15 +141,15 @@ class TestResults:
         assert self.worst(norm_, relation, loss, sensitivity / 2) > 1.9 * 0.7
 
     def test_leaving_out_the_clipping_is_caught(self):
-        own = Own.with_output(lambda rows: [10 * rows.sum(), 0.0], (0, 1), 2, 0.0)
+        own = UserFunction.with_output(lambda rows: [10 * rows.sum(), 0.0], (0, 1), 2, 0.0)
         loss = LaplaceLoss(0.7)
         assert self.worst("l1", REPLACE, loss, 1.0, own) <= 0.7 * (1 + 1e-12)
-        unclipped = Own.with_output(lambda rows: [10 * rows.sum(), 0.0], (0, 50), 2, 0.0)
+        unclipped = UserFunction.with_output(lambda rows: [10 * rows.sum(), 0.0], (0, 50), 2, 0.0)
         assert self.worst("l1", REPLACE, loss, 1.0, unclipped) > 5.0
 
     def test_units_of_several_rows_multiply_the_sensitivity(self):
         curator = open_rows(np.zeros((6, 1)), bounds=(0, 1), unit=[0, 0, 0, 1, 1, 2], max_rows=3)
-        way = Perturbed(Own.with_output(self.f, (-1, 4), 2, 0.0), 2.0, "l1")
+        way = OutputPerturbation(UserFunction.with_output(self.f, (-1, 4), 2, 0.0), 2.0, "l1")
         one = way.noise(LaplaceLoss(1.0), open_rows(np.zeros((6, 1)), bounds=(0, 1)).setting)
         assert way.noise(LaplaceLoss(1.0), curator.setting).scale == pytest.approx(3 * one.scale, rel=1e-8)
 

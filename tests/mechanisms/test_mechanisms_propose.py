@@ -16,8 +16,8 @@ from discreet.door import open_rows
 from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss
 from discreet.mechanisms.propose_test_release import FARTHEST
-from discreet.queries.functions.proposals import ProposedTest
-from discreet.queries.functions.user_functions import Own
+from discreet.queries.functions.proposals import ProposeTestRelease
+from discreet.queries.functions.user_functions import UserFunction
 from goodness import binomial_p
 
 VALUES = (0.0, 1.0, 2.0, 4.0)
@@ -95,9 +95,9 @@ class TestPrivacy:
     def distributions(self, share=0.5, distance=None):
         away = distance or dm.median_distance(PROPOSAL, 0.0, 40.0)
         statistic = dm.median_distance(PROPOSAL, 0.0, 40.0).statistic
-        way = ProposedTest(
-            Own.with_output(statistic, (0.0, 40.0)),
-            Own.with_output(lambda rows: min(away(rows), FARTHEST), (0.0, FARTHEST), None, 0.0),
+        way = ProposeTestRelease(
+            UserFunction.with_output(statistic, (0.0, 40.0)),
+            UserFunction.with_output(lambda rows: min(away(rows), FARTHEST), (0.0, FARTHEST), None, 0.0),
             PROPOSAL,
             share,
         )
@@ -117,7 +117,7 @@ class TestPrivacy:
         def output(rows):
             if rows not in known:
                 p = passing(rows)
-                noisy = np.diff(laplace.cdf(cells, float(way.own(as_rows(rows))[0]), noise.scale))
+                noisy = np.diff(laplace.cdf(cells, float(way.function(as_rows(rows))[0]), noise.scale))
                 known[rows] = np.append(p * noisy, 1.0 - p)
             return known[rows]
 
@@ -219,7 +219,7 @@ class TestTheWhole:
             return away.statistic(rows) if len(rows) % 2 or len(rows) > 50 else np.median(rows)
 
         for f in (np.median, np.mean, mostly, lambda rows: 50.0, lambda rows: away.statistic(rows) + 1e-9):
-            with pytest.raises(ValueError, match=r"expected the function that the distance is about"):
+            with pytest.raises(ValueError, match=r"expected the statistic of the distance"):
                 self.ask(f, away)
 
     def test_the_distances_own_statistic_may_be_left_out_or_written_otherwise(self):

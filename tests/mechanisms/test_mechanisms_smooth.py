@@ -19,10 +19,10 @@ from discreet.door import open_rows
 from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss, PureLoss
 from discreet.ledger import Ledger
-from discreet.queries.functions.admissible_noise import Inverted
+from discreet.queries.functions.admissible_noise import InverseTransformNoise
 from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian, _smooth, rank_of
-from discreet.queries.functions.smooth_noise import FLOOR, SmoothOwn
-from discreet.queries.functions.user_functions import Own
+from discreet.queries.functions.smooth_noise import FLOOR, SmoothFunction
+from discreet.queries.functions.user_functions import UserFunction
 from discreet.records import Box
 from goodness import binomial_p, chi_square_p
 
@@ -103,7 +103,7 @@ class TestNoises:
         def mass(x):
             return 2 * float(quad(lambda t: math.exp(noise.log_density(np.float64(t))), 0.0, x, limit=200)[0])
 
-        if isinstance(noise, Inverted):
+        if isinstance(noise, InverseTransformNoise):
             places = np.linspace(0.0, 1.0, 41)[1:-1]
             assert [mass(x) for x in noise.quantile(places)] == pytest.approx(places, abs=1e-6)
         grid = np.append(np.logspace(-5, 3, 400), np.inf)
@@ -305,11 +305,11 @@ class TestSmoothMedian:
 
 class TestOwn:
     def test_bounds_on_s_keep_it_smooth(self):
-        way = SmoothOwn(
+        way = SmoothFunction(
             dm.StudentNoise(),
             0.5,
             Box(0, 2).for_columns(1),
-            Own.with_output(np.max, (0, 2)),
+            UserFunction.with_output(np.max, (0, 2)),
             lambda rows, beta: rows.sum() - 3,
         )
         assert way.bounded(as_rows((1.0, 9.0)), 0.5, 0.1) == (2.0, 2.0)  # both cut at the width
@@ -321,7 +321,9 @@ class TestOwn:
     def test_the_noise_is_never_lost_in_the_last_bits(self, box, alpha):
         """Of all floats in the box none is farther from the next than 2⁻¹² of the noise's scale."""
         box = box.for_columns(1)
-        way = SmoothOwn(dm.StudentNoise(), 0.5, box, Own.with_output(np.max, (0, 2)), lambda rows, beta: 0.0)
+        way = SmoothFunction(
+            dm.StudentNoise(), 0.5, box, UserFunction.with_output(np.max, (0, 2)), lambda rows, beta: 0.0
+        )
         _, bound = way.bounded(as_rows((1.0,)), alpha, 0.1)
         assert max(np.spacing(np.abs(box.low))[0], np.spacing(np.abs(box.high))[0]) <= 2.0**-12 * bound / alpha
 
@@ -350,11 +352,11 @@ class TestOwn:
 
     def test_the_medians_own_bound_gives_the_same_law(self):
         median = SmoothMedian(dm.StudentNoise(), 0.5, Box(LOW, HIGH).for_columns(1))
-        own = SmoothOwn(
+        own = SmoothFunction(
             dm.StudentNoise(),
             0.5,
             Box(LOW, HIGH).for_columns(1),
-            Own.with_output(lambda rows: np.sort(rows[:, 0])[rank_of(0.5, len(rows)) - 1], (LOW, HIGH)),
+            UserFunction.with_output(lambda rows: np.sort(rows[:, 0])[rank_of(0.5, len(rows)) - 1], (LOW, HIGH)),
             lambda rows, beta: dm.smooth_sensitivity_of_median(np.sort(rows[:, 0]), LOW, HIGH, beta),
         )
         for rows in data_sets(VALUES, (1, 3)):

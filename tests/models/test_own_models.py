@@ -282,7 +282,7 @@ class TestRefusals:
             def maximize(self, params, release):
                 return np.concatenate([[params[0] + 1.0], super().maximize(params[1:], release)])
 
-        with pytest.raises(dp.WrongBound, match="Nothing is measured"):
+        with pytest.raises(dp.WrongBound, match="Nothing was measured"):
             dp.fit_model(Sleeper(), curator, epsilon=1.0, delta=1e-6, n_steps=9)
         assert seen == [0.0, 1.0, 2.0, 3.0, 4.0]
 

@@ -199,7 +199,7 @@ class TestPrecision:
 def captured(call, rows):
     """Return what went through the door while ``call`` had its rows: the plan, and the private numbers it drew from."""
     result, drawn = [], []
-    draw, wrap = door.draw_plan, door.measured
+    draw, wrap = door.draw_plan, door.make_measured
 
     def watched(plan, collected, bits):
         drawn.append((plan, collected))
@@ -213,7 +213,7 @@ def captured(call, rows):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of rows that say nothing of a line
         patch.setattr(door, "draw_plan", watched)
-        patch.setattr(door, "measured", wrapped)
+        patch.setattr(door, "make_measured", wrapped)
         call(rows)
     assert not drawn
     return result
@@ -248,32 +248,32 @@ WAYS = {
     "NoisyMax": lambda x: _mode(x, dp.PureLoss(1.0)),
     "Euclidean": lambda x: _sum_by(x, Euclidean(), dp.PureLoss(1.0)),
     "SmoothMedian": lambda x: dm.smooth_median(x[:, 0], **UNIT, epsilon=1.0),
-    "SmoothOwn": lambda x: dm.smooth_sensitivity(
+    "SmoothFunction": lambda x: dm.smooth_sensitivity(
         median_of, lambda rows, beta: 0.05, x[:, 0], **UNIT, output=(-1, 1), epsilon=1.0
     ),
-    "Chosen": lambda x: dm.exponential(closeness, x[:, 0], [-0.5, 0.0, 0.5], **UNIT, sensitivity=1.0, epsilon=1.0),
-    "OnInterval": lambda x: dm.exponential_on_interval(
+    "ExponentialChoice": lambda x: dm.exponential(
+        closeness, x[:, 0], [-0.5, 0.0, 0.5], **UNIT, sensitivity=1.0, epsilon=1.0
+    ),
+    "IntervalChoice": lambda x: dm.exponential_on_interval(
         closeness, x[:, 0], -1.0, 1.0, **UNIT, sensitivity=1.0, epsilon=1.0, cells=CELLS
     ),
-    "Perturbed": lambda x: dm.output_perturbation(
+    "OutputPerturbation": lambda x: dm.output_perturbation(
         mean_of, x, **UNIT, sensitivity=0.1, output=(-1, 1), size=3, epsilon=1.0, delta=1e-6
     ),
-    "Perturbed, in L2": lambda x: dm.output_perturbation(
+    "OutputPerturbation, in L2": lambda x: dm.output_perturbation(
         mean_of, x, **UNIT, sensitivity=0.1, output=(-1, 1), size=3, epsilon=1.0
     ),
-    "EachRow": lambda x: dm.input_perturbation(x, **UNIT, epsilon=1.0, delta=1e-6),
-    "EachRow, in L2": lambda x: dm.input_perturbation(x, **UNIT, epsilon=1.0),
-    "DrawnQuantiles": lambda x: st.quantile(x[:, 0], 0.5, **UNIT, epsilon=1.0),
-    "Factored": lambda x: dm.FactoredExponential(_closeness_of_rows, [-0.5, 0.0, 0.5]).draw(
+    "RowNoise": lambda x: dm.input_perturbation(x, **UNIT, epsilon=1.0, delta=1e-6),
+    "RowNoise, in L2": lambda x: dm.input_perturbation(x, **UNIT, epsilon=1.0),
+    "QuantileMechanism": lambda x: st.quantile(x[:, 0], 0.5, **UNIT, epsilon=1.0),
+    "FactoredMechanism": lambda x: dm.FactoredExponential(_closeness_of_rows, [-0.5, 0.0, 0.5]).draw(
         x[:, 0], **UNIT, epsilon=1.0
     ),
-    "ProposedTest": lambda x: dm.propose_test_release(
+    "ProposeTestRelease": lambda x: dm.propose_test_release(
         median_of, lambda rows: 40.0, x[:, 0], **UNIT, proposal=0.1, output=(-1, 1), epsilon=2.0, delta=1e-6
     ),
-    "MeanOfBlocks": lambda x: dm.sample_and_aggregate(
-        median_of, x[:, 0], **UNIT, output=(-1, 1), epsilon=1.0, blocks=5
-    ),
-    "MedianOfBlocks": lambda x: dm.sample_and_aggregate(
+    "BlockMean": lambda x: dm.sample_and_aggregate(median_of, x[:, 0], **UNIT, output=(-1, 1), epsilon=1.0, blocks=5),
+    "BlockMedian": lambda x: dm.sample_and_aggregate(
         median_of, x[:, 0], **UNIT, output=(-1, 1), epsilon=1.0, aggregate="median", blocks=5, cells=CELLS
     ),
     "StreamNoise": lambda x: Stream(**UNIT, horizon=4, epsilon=1.0, at_most=100).add(x[:, 0]),
@@ -291,11 +291,18 @@ WAYS = {
     "a histogram": lambda x: st.histogram(x[:, :1], bins=4, **UNIT, epsilon=1.0),
 }
 IDEALISED = {
-    "Euclidean", "SmoothMedian", "SmoothOwn", "Perturbed, in L2", "EachRow, in L2", "PureObjective", "OneDirection",
-    "Frame",
+    "Euclidean", "SmoothMedian", "SmoothFunction", "OutputPerturbation, in L2", "RowNoise, in L2", "PureObjective",
+    "OneDirection", "Frame",
 }  # fmt: skip
-STATED = {"Perturbed", "Perturbed, in L2", "Chosen", "OnInterval", "SmoothOwn", "ProposedTest"}
-ABSTRACT = {"OwnMechanism", "Smooth", "OfBlocks", "MinimumMechanism"}
+STATED = {
+    "OutputPerturbation",
+    "OutputPerturbation, in L2",
+    "ExponentialChoice",
+    "IntervalChoice",
+    "SmoothFunction",
+    "ProposeTestRelease",
+}
+ABSTRACT = {"RowMechanism", "SmoothMechanism", "BlockMechanism", "MinimumMechanism"}
 
 
 def _mode(rows, loss):
@@ -331,7 +338,7 @@ def passages():
 
 def test_every_passage_is_attacked():
     result = passages()
-    assert {"Additive", "MedianOfBlocks", "Frame"} <= result
+    assert {"Additive", "BlockMedian", "Frame"} <= result
     assert result <= {name.partition(",")[0] for name in WAYS}
 
 

@@ -28,17 +28,10 @@ from discreet import planning, statistics
 from discreet.guarantees import ObjectiveLoss
 from discreet.noise import NotPrivateWarning
 from discreet.planning import EpsilonPlan, Explanation, PlanningWarning, caution, explain, plan
-from discreet.planning.formulas import (
-    AxesFormula,
-    CellsFormula,
-    CountFormula,
-    CovarianceFormula,
-    InterquartileRangeFormula,
-    MeanFormula,
-    MixtureFormula,
-    QuantileFormula,
-    VarianceFormula,
-)
+from discreet.planning.formula import CellsFormula, CountFormula
+from discreet.planning.mixture_formula import MixtureFormula
+from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
+from discreet.planning.quantile_formulas import InterquartileRangeFormula, QuantileFormula
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
 from discreet.queries.counts.count_queries import Count as CountQuery
@@ -308,7 +301,7 @@ def least_epsilon_for(formula, strain, delta):
     low, high = 1e-4, 1e4
     for _ in range(60):
         middle = math.sqrt(low * high)
-        strained = formula.strain(dp.Guarantee(middle, delta, "add-remove")) > strain
+        strained = formula.count_noise(dp.Guarantee(middle, delta, "add-remove")) > strain
         low, high = (middle, high) if strained else (low, middle)
     return high
 
@@ -381,7 +374,7 @@ class TestSimulation:
         """A quotient of 400,000 draws, cut to the bounds as the statistic is: its error is known within 1 %."""
         formula = MeanFormula(n=100, offset=offset)
         guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
-        assert formula.strain(guarantee) == pytest.approx(strain, rel=1e-3)
+        assert formula.count_noise(guarantee) == pytest.approx(strain, rel=1e-3)
         size = math.sqrt(formula.query.weights[0]) * strain * formula.n
         rng = np.random.default_rng(8)
         draws = rng.normal(size=(2, 400_000)) if delta else rng.laplace(size=(2, 400_000)) / math.sqrt(2.0)
@@ -625,7 +618,7 @@ class TestPlan:
 
     def test_a_rough_plan_says_so(self):
         for name, target in (("mean", 0.12), ("variance", 0.05)):
-            assert "That is rough: the noise on the number of rows" in str(
+            assert "This is a rough prediction: the noise on the number of rows" in str(
                 plan(name, 100, target=target, neighbors="add-remove")
             )
             assert "rough" not in str(plan(name, 100, target=target))
@@ -672,7 +665,7 @@ class TestPlan:
             "d=3: expected 2": lambda: plan(dp.PCA(1, bounds=dp.Box([0, 0], [1, 1])), 10, 3, target=0.1, gap=1.0),
             "delta=0.001: expected None or 0, as what='median'": lambda: plan("median", 10, target=0.1, delta=1e-3),
             "delta=1e-09: expected None or 0": lambda: plan("interquartile_range", 10, target=0.1, delta=1e-9),
-            "d=3: expected None or 1, as what='median'": lambda: plan("median", 10, 3, target=0.1),
+            "d=3: expected None or 1, since what='median'": lambda: plan("median", 10, 3, target=0.1),
             "d=2: expected None or 1": lambda: plan("count", 10, 2, target=10.0),
             "d=4: expected None or 1": lambda: plan("histogram", 10, 4, target=10.0),
             r"n_components=\[1, 2\]": lambda: plan(dp.GaussianMixture([1, 2]), 10_000, 3, target=0.1),
@@ -681,9 +674,9 @@ class TestPlan:
                 call()
 
     def test_a_target_that_costs_all_privacy_warns(self):
-        with pytest.warns(PlanningWarning, match="promises next to nothing"):
+        with pytest.warns(PlanningWarning, match="guarantees almost nothing"):
             result = plan("mean", 100, target=1e-4)
-        assert "next to nothing" in str(result)
+        assert "almost nothing" in str(result)
         with pytest.warns(PlanningWarning, match="not far below 1/n"):
             plan("mean", 1000, target=0.1, delta=1e-3)
 

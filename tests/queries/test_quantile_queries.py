@@ -15,14 +15,14 @@ from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
 from discreet.noise.draws import ChooseInRuns, PermuteAndFlip
 from discreet.queries.bound import Setting
 from discreet.queries.ranks import quantile_queries as order
+from discreet.queries.ranks.column_steps import Scale
 from discreet.queries.ranks.quantile_queries import (
     TIE_BITS,
     WEIGHT_STEPS,
-    DrawnQuantiles,
+    QuantileMechanism,
     Quantiles,
-    Ranks,
+    RankDistribution,
     RankTarget,
-    Scale,
     quantile_levels,
 )
 
@@ -39,7 +39,7 @@ def log_law(query, eta, rows):
         own = sorted(row for row in rows if target.first <= row[0] <= target.last and row[1] == target.group)
         numbers = np.array([row[0] for row in own], dtype=np.int64)
         weights = None if query.weights is None else np.array([row[2] for row in own], dtype=np.int64)
-        starts, counts, scores, *_ = Ranks(numbers, weights, target, eta).runs()
+        starts, counts, scores, *_ = RankDistribution(numbers, weights, target, eta).runs()
         assert starts[0] == target.first
         assert counts.sum() == target.last - target.first + 1
         each = np.repeat(scores, counts)
@@ -176,7 +176,7 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
 
     @functools.cache
     def noise(target, numbers):
-        _, counts, scores, *_ = Ranks(np.array(numbers, dtype=np.int64), None, target, eta).runs()
+        _, counts, scores, *_ = RankDistribution(np.array(numbers, dtype=np.int64), None, target, eta).runs()
         each = flipping_law(np.repeat(scores, counts))
         assert each.sum() == pytest.approx(1.0)
         return each
@@ -194,7 +194,7 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 def test_flips_follow_their_law():
     """Chi-square; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
-    ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, RankTarget(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
+    ranks, bits = RankDistribution(np.array([0, 1, 1, 3]), None, RankTarget(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
     _, counts, scores, *_ = ranks.runs()
     expected = 3_000 * flipping_law(np.repeat(scores, counts))
     result = np.bincount(PermuteAndFlip().draw([ranks.runs()] * 3_000, bits), minlength=6)
@@ -203,7 +203,7 @@ def test_flips_follow_their_law():
 
 @pytest.mark.parametrize("fault", ["half the spread", "one for replace", "groups as one"])
 def test_broken_copies_are_caught(fault):
-    class Broken(DrawnQuantiles):
+    class Broken(QuantileMechanism):
         def spread(self, query, setting):
             right = super().spread(query, setting)
             if fault == "half the spread":
@@ -246,7 +246,7 @@ def test_bundles_do_not_change_the_law(q, made_up, weighted):
     target, bits = RankTarget(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)
     numbers = np.array([0, 1, 1, 2, 4, 4, 4, 7, 9, 9, 11])
     weights = np.arange(11) * WEIGHT_STEPS // 11 if weighted else None
-    ranks = Ranks(numbers, weights, target, 0.4)
+    ranks = RankDistribution(numbers, weights, target, 0.4)
     _, counts, scores, bundles, _ = ranks.runs()
     noise = np.repeat(np.exp(scores), counts)
     assert not any(bundles)

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.queries.bound import Bound
 from discreet.queries.counts.count_queries import Histogram
-from discreet.queries.functions.user_functions import OwnMechanism
+from discreet.queries.functions.user_functions import RowMechanism
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.question import Query, RowQuery
 from discreet.queries.search import random_codes, worst_neighbours
@@ -32,19 +32,19 @@ ENUMERATED = {
     "Quantiles": "test_quantile_queries.py",
     "OneColumn": "test_mechanisms_smooth.py",
     "SmoothMedian": "test_mechanisms_smooth.py",
-    "SmoothOwn": "test_mechanisms_smooth.py",
-    "Chosen": "test_mechanisms_choice.py",
-    "OnInterval": "test_mechanisms_choice.py",
-    "Perturbed": "test_mechanisms_noise.py",
+    "SmoothFunction": "test_mechanisms_smooth.py",
+    "ExponentialChoice": "test_mechanisms_choice.py",
+    "IntervalChoice": "test_mechanisms_choice.py",
+    "OutputPerturbation": "test_mechanisms_noise.py",
     "NoisyRows": "test_mechanisms_noise.py",
-    "MeanOfBlocks": "test_mechanisms_blocks.py",
-    "MedianOfBlocks": "test_mechanisms_blocks.py",
-    "ProposedTest": "test_mechanisms_propose.py",
+    "BlockMean": "test_mechanisms_blocks.py",
+    "BlockMedian": "test_mechanisms_blocks.py",
+    "ProposeTestRelease": "test_mechanisms_propose.py",
 }
 
 
 def test_every_row_query_has_its_distributions_enumerated_somewhere():
-    result = {one.__name__ for one in library_questions(RowQuery) | library_questions(OwnMechanism)}
+    result = {one.__name__ for one in library_questions(RowQuery) | library_questions(RowMechanism)}
     assert result == {*ENUMERATED, "WholeRows"}
     for name, file in ENUMERATED.items():
         (place,) = Path(__file__).parents[1].rglob(file)

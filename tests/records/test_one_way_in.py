@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet import statistics as st
-from discreet.planning.recognition import name_of
+from discreet.planning.recognition import recognize
 from discreet.records import dataset_name, open_records, read_bounds
 
 RNG = np.random.default_rng(0)
@@ -101,7 +101,7 @@ class TestBounds:
 
     def test_a_plan_reads_the_bounds_of_an_estimator(self):
         for bounds in (PAIRS, NAMED, BOX):
-            assert name_of(dp.PCA(bounds=bounds)).space == BOX
+            assert recognize(dp.PCA(bounds=bounds)).space == BOX
 
     def test_an_estimator_has_bounds_of_numbers_only(self):
         with pytest.raises(ValueError, match=r"bounds\['pressure'\].*Number"):

@@ -771,7 +771,8 @@ def test_fits_and_synthetic_rows(folder, people):
 
     assert str(pq.read_table("rows.parquet").schema.field("admitted").type) == "date32[day]"
     ran = discreet(
-        "fit mixture clinic.csv --schema clinic.toml --columns age,income,admitted --steps 3 --epsilon 20 --out gaussians.json"
+        "fit mixture clinic.csv --schema clinic.toml --columns age,income,admitted --steps 3 --epsilon 20 "
+        "--out gaussians.json"
     )
     assert ran.code == 0, ran.err
     made = discreet("sample gaussians.json --rows 500 --clip --out gaussian.csv")

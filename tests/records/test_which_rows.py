@@ -14,7 +14,7 @@ import discreet as dp
 from cli_folder import discreet
 from discreet import mechanisms, signals
 from discreet import statistics as st
-from discreet.door.release import rows_in_words
+from discreet.door.release import describe_rows
 from still_chains import still_chains
 
 mpl.use("Agg")
@@ -70,7 +70,7 @@ def database(tmp_path) -> dp.StatisticalDatabase:
     ],
 )
 def test_one_phrase_says_which_rows_count(declared, said):
-    assert rows_in_words(declared) == said
+    assert describe_rows(declared) == said
 
 
 def test_a_count_and_a_sum_do_not_read_like_totals(curator):

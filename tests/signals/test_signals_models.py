@@ -16,7 +16,7 @@ from discreet.door import Curator
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Neighbors, compose
 from discreet.queries.bound import Bound, Setting
 from discreet.queries.search import worst_neighbours
-from discreet.queries.series.fourier_choice import Kept
+from discreet.queries.series.fourier_choice import FourierCount
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Block, Box
 from discreet.signals import Controller, Fourier, Identity, StateSpace, Toeplitz
@@ -148,7 +148,7 @@ def setting(neighbors, rows=3):
 
 def test_no_scores_move_apart_by_more_than_the_spread_and_some_nearly_do():
     T, step, rng = 8, 1e-3, np.random.default_rng(0)
-    kept = Kept(StepSums(Box([0.0], [8.0]), Identity(T), 0, None, 0.0, 8.0), (1, 3, 5, 8), (0.0, 0.1, 0.2, 0.3))
+    kept = FourierCount(StepSums(Box([0.0], [8.0]), Identity(T), 0, None, 0.0, 8.0), (1, 3, 5, 8), (0.0, 0.1, 0.2, 0.3))
     spread = kept.spread(setting(Neighbors.ADD_REMOVE))  # ‖ΔS‖₂ = 1
     band, beyond = Fourier(T, T).matrix[[1, 5]]
     pairs = [(rng.normal(size=T) * 10.0 ** rng.uniform(-2.0, 2.0), rng.normal(size=T)) for _ in range(1000)]
@@ -165,7 +165,7 @@ def test_no_scores_move_apart_by_more_than_the_spread_and_some_nearly_do():
 @pytest.mark.parametrize("neighbors", list(Neighbors))
 def test_the_choice_has_the_stated_law_and_no_neighbours_tell_it_apart_by_more_than_epsilon(neighbors, seeded):
     T, epsilon = 4, 1.5
-    kept = Kept(StepSums(Box([0.0], [4.0]), Identity(T), 0, None, 0.0, 4.0), (1, 3, 4), (0.3, 0.6, 1.5))
+    kept = FourierCount(StepSums(Box([0.0], [4.0]), Identity(T), 0, None, 0.0, 4.0), (1, 3, 4), (0.3, 0.6, 1.5))
     spread = kept.spread(setting(neighbors))
 
     def noise(series):

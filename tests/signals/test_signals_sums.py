@@ -21,13 +21,13 @@ from discreet.door import Curator, StreamMechanism
 from discreet.noise import GaussianNoise
 from discreet.queries.search import worst_neighbours
 from discreet.queries.series import series_sums as step_sums_module
-from discreet.queries.series.blt import BufferedTotals, Run, fitted, streaming
+from discreet.queries.series.blt import BufferedRun, BufferedTotals, factorize_buffered, fit_factor
 from discreet.queries.series.factorization import (
     BETWEEN,
     BETWEEN_NORM,
     WITHIN,
     Blocks,
-    Doubling,
+    DoublingSums,
     Tree,
     TreeSums,
     series_quotient,
@@ -49,7 +49,7 @@ def operators(count):
         PrefixSums(count),
         Toeplitz(signed),
         square_root(count).operator,
-        streaming(count).operator,
+        factorize_buffered(count).operator,
         Blocks(count),
         Tree(count),
     ]
@@ -110,12 +110,12 @@ def test_factors_multiply_to_running_sums_and_deviations_are_rows(method, count)
 def test_the_largest_deviation_at_1024_steps_is_the_known_one():
     assert square_root(1024).errors().max() == pytest.approx(3.27, abs=0.005)
     assert TreeSums(Tree(1024)).errors().max() == pytest.approx(10.49, abs=0.005)
-    assert Doubling(Blocks(1024)).errors().max() < 0.5 * 10.49
+    assert DoublingSums(Blocks(1024)).errors().max() < 0.5 * 10.49
 
 
 @pytest.mark.parametrize("count", [2, 1000, 2**18])
 def test_few_buffers_come_close_to_the_square_root(count):
-    result = fitted(count)
+    result = fit_factor(count)
     assert len(result.gaps) <= 6
     assert result.norm * result.decoder_norm(count) < 1.005 * square_root(count).errors().max()
     assert result.terms.max() == 1.0
@@ -195,7 +195,7 @@ def test_bounds_that_are_too_small_are_caught(monkeypatch):
     query = StepSums(dp.Box([0.0, 0.0], [4.0, 1.0]), Identity(4), 0, 1, 0.0, 4.0)
     wide = ColumnSums(dp.Box([0.0] * 3, [1.0] * 3), square_root(3).operator, False)
     assert all(one.holds for right in (query, wide) for one in worst_neighbours(right, np.random.default_rng(0)))
-    monkeypatch.setattr(step_sums_module, "events_apart", lambda low, high, nonnegative: 1.0)
+    monkeypatch.setattr(step_sums_module, "event_distance", lambda low, high, nonnegative: 1.0)
     loose = StepSums(query.space, Identity(4), 0, 1, 0.0, 4.0)
     assert not all(one.holds for one in worst_neighbours(loose, np.random.default_rng(0)))
     monkeypatch.setattr(dp.Box, "clip", lambda self, x: x)
@@ -387,7 +387,7 @@ def doubled(sums):
     result, totals, start = [], [], 0
     between = Blocks(len(sums)).terms * BETWEEN / BETWEEN_NORM
     while start < len(sums):
-        factor, part = fitted(start + 1), sums[start : 2 * start + 1]
+        factor, part = fit_factor(start + 1), sums[start : 2 * start + 1]
         result += (np.convolve(factor.terms, part)[: len(part)] * WITHIN / factor.norm).tolist()
         if len(part) == start + 1:
             totals.append(part.sum())
@@ -405,7 +405,7 @@ def test_a_stream_releases_what_its_operator_says(horizon, monkeypatch):
     steps = [[5.0, 1.0], [], [np.nan, 0.5], [-9.0], *([0.25 * j] for j in range(12))]
     sums = np.array([3.0, 0.0, 0.5, -1.0, *(min(0.25 * j, 2.0) for j in range(12))])
     values = [stream.add(rows) for rows in steps]
-    expected = Toeplitz(fitted(16).terms).apply(sums) if horizon else doubled(sums)
+    expected = Toeplitz(fit_factor(16).terms).apply(sums) if horizon else doubled(sums)
     np.testing.assert_allclose(released, expected, rtol=1e-12, atol=1e-12)
     assert np.all(np.abs(np.array(values) - np.cumsum(sums)) < 40 * stream.std)
 
@@ -419,11 +419,11 @@ def test_neighbouring_streams_are_no_farther_apart_than_proved(horizon, low, hig
     steps = horizon or 15
 
     def path(step, value):
-        run, totals, numbers = Run(fitted(horizon)) if horizon else None, BufferedTotals(), []
+        run, totals, numbers = BufferedRun(fit_factor(horizon)) if horizon else None, BufferedTotals(), []
         for t in range(steps):
             if not horizon and (run is None or run.finished):
-                factor = fitted(1 if run is None else 2 * run.factor.count)
-                run = Run(factor, factor.norm / WITHIN)
+                factor = fit_factor(1 if run is None else 2 * run.factor.count)
+                run = BufferedRun(factor, factor.norm / WITHIN)
             numbers.append(run.encode(value if t == step else 0.0))
             run.decode(0.0)
             if not horizon and run.finished:

@@ -12,7 +12,7 @@ from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.door.curator import Curator
 from discreet.guarantees import Guarantee
-from discreet.queries.adapted import column_share
+from discreet.queries.adapted import scale_column
 from discreet.queries.bound import Bound
 from discreet.queries.moments.cosines import Cosines, cosines_at, heat_weights, power_weights
 from discreet.queries.question import Query
@@ -246,7 +246,7 @@ def test_the_noise_is_a_gaussian_process_with_the_covariance_of_the_kernel(seede
 def test_whatever_stands_in_a_row_lands_in_the_interval():
     rows = np.array([[np.nan], [np.inf], [-np.inf], [1e308], [-1e308], [2.0]])
     for space in (Box([0.0], [4.0]), Ball(2.0, center=[2.0])):
-        assert column_share(space, rows, 0).tolist() == [0.5, 1.0, 0.0, 1.0, 0.0, 0.5]
+        assert scale_column(space, rows, 0).tolist() == [0.5, 1.0, 0.0, 1.0, 0.0, 0.5]
     counts = grid_query(Box([0.0], [4.0]), [0], [4]).sum(Block(rows, np.zeros((6, 0))))
     assert counts.tolist() == [2.0, 0.0, 2.0, 2.0]
     assert grid_query(Box([0.0], [4.0]), [0], [4]).sum(Block(rows[:0], np.zeros((0, 0)))).tolist() == [0.0] * 4

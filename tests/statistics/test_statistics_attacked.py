@@ -18,7 +18,7 @@ from discreet.door import curator as door_curator
 from discreet.door import exit as door
 from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
-from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, Ranks
+from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, RankDistribution
 from discreet.statistics.request import STATISTICS
 
 COLUMNS = {
@@ -102,7 +102,7 @@ def move_of_quantiles(query, loss, setting, values, rng):
                 here &= rows[:, 1] == target.group
             order = np.argsort(numbers[here], kind="stable")
             weights = None if query.weights is None else rows[here, -1].astype(np.int64)[order]
-            starts, counts, scores, *_ = Ranks(numbers[here][order], weights, target, eta).runs()
+            starts, counts, scores, *_ = RankDistribution(numbers[here][order], weights, target, eta).runs()
             distributions.append((starts, scores - np.logaddexp.reduce(scores + np.log(counts.astype(float)))))
         points = np.unique(np.concatenate([starts for starts, _ in distributions]))
         one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in distributions)
@@ -174,10 +174,10 @@ def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
     rng = np.random.default_rng(18)
     ask = audited(monkeypatch, rng)
     if fault == "quantiles":
-        from discreet.queries.ranks.quantile_queries import DrawnQuantiles
+        from discreet.queries.ranks.quantile_queries import QuantileMechanism
 
-        right = DrawnQuantiles.spread
-        monkeypatch.setattr(DrawnQuantiles, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)
+        right = QuantileMechanism.spread
+        monkeypatch.setattr(QuantileMechanism, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)
     else:
         from discreet.queries.adapted import Grouped
 

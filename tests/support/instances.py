@@ -53,9 +53,10 @@ from discreet.queries.moments.principal_direction import DirectionScatter, Energ
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
-from discreet.queries.series.fourier_choice import Kept
-from discreet.queries.series.operators import Fourier, Identity
-from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums, some_operators
+from discreet.queries.series.fourier_choice import FourierCount
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, Toeplitz
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Ball, Box
 
 
@@ -298,6 +299,12 @@ def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> lis
     ]
 
 
+def some_operators(count: int) -> list[Operator]:
+    """Return a few operators over so many steps."""
+    signed = Toeplitz(np.array([1.0, -0.7, 0.2, 0.1])[:count])
+    return [Identity(count), PrefixSums(count), signed if count <= 4 else Picked(count, (count - 1, 0))]
+
+
 def _column_sums_wide(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     low = np.full(d, -radius)
     high = np.full(d, 0.5 * radius)
@@ -312,10 +319,10 @@ def _column_sums_wide(rng: np.random.Generator, d: int, radius: float) -> list[A
 
 def _fourier_choice_few(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     times = Box(np.full(d, -radius), np.full(d, radius))
-    result = [Kept(StepSums(times, Identity(4), 0, None, -radius, radius), (1, 3, 4), (0.0, 1.0, 2.0))]
+    result = [FourierCount(StepSums(times, Identity(4), 0, None, -radius, radius), (1, 3, 4), (0.0, 1.0, 2.0))]
     if 1 < d < 8:
         low = Box(np.full(d, -radius), np.full(d, 0.5 * radius))
-        result.append(Kept(ColumnSums(low, Identity(d), False), (1, d if d < 3 else 3), (1.0, 3.0)))
+        result.append(FourierCount(ColumnSums(low, Identity(d), False), (1, d if d < 3 else 3), (1.0, 3.0)))
     return result
 
 
@@ -409,7 +416,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Total: _total_instances,
     MarginGradient: _gradients_instances,
     ColumnSums: _column_sums_wide,
-    Kept: _fourier_choice_few,
+    FourierCount: _fourier_choice_few,
     StepSums: _step_sums_long,
     WaveSums: _wave_sums_waves,
 }

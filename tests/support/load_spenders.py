@@ -34,7 +34,7 @@ def spender(url: str, file: Path, me: int, number: int, mu: float, together) -> 
             name, begun, locked = f"{me}-{place}", time.perf_counter(), 0
             while True:
                 try:
-                    curator.noting(name).measure(query, loss)
+                    curator.with_note(name).measure(query, loss)
                     took = time.perf_counter() - begun
                 except dp.BudgetExceeded:
                     took = None

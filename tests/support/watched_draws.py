@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import discreet as dp
 from discreet.door import exit as door
-from discreet.door.curator import Now
+from discreet.door.curator import ImmediatePayment
 from discreet.door.schedule import Schedule
 from discreet.ledger import Ledger
 from discreet.ledger.book import Book
@@ -132,9 +132,10 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[Watch]:
         """Have every draw counted, and the traps sprung."""
-        draw_plan, measured = door.draw_plan, door.measured
+        draw_plan, measured = door.draw_plan, door.make_measured
         words, append, remember = SecureBits.words, Book.append, Ledger._remember
-        payments = [(kind, kind.pay) for kind in (Now, Schedule)]  # no stream is drawn from where draws are watched
+        # No stream is drawn from where draws are watched.
+        payments = [(kind, kind.pay) for kind in (ImmediatePayment, Schedule)]
 
         def watched(pay):
             def paid(payment, plan):
@@ -185,7 +186,7 @@ class Watch:
             for where, name, what in [
                 *((kind, "pay", watched(pay)) for kind, pay in payments),
                 (door, "draw_plan", counted),
-                (door, "measured", wrapped),
+                (door, "make_measured", wrapped),
                 (SecureBits, "words", guarded),
                 (Book, "append", appended),
                 (Ledger, "_remember", remembered),

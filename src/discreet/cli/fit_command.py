@@ -37,7 +37,7 @@ from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable, facts_table, is_interactive, note
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
-from discreet.door.release import rows_of
+from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
@@ -203,7 +203,7 @@ def _output(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
             "out": out,
             "guarantee": guarantee,
             "unit": estimator.unit_,
-            "which_rows": rows_of(estimator.releases_),
+            "which_rows": describe_rows_of_releases(estimator.releases_),
             "releases": len(estimator.releases_),
             "columns": columns,
             "recorded": book is not None,
@@ -215,7 +215,7 @@ def _output(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
             facts_table(
                 {
                     "model": kind,
-                    "fitted to": rows_of(estimator.releases_),
+                    "fitted to": describe_rows_of_releases(estimator.releases_),
                     "guarantee": f"{guarantee}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
                     "recorded as": place,
                     "left": left,

@@ -14,7 +14,7 @@ from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.door.release import rows_in_words
+from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.book import BudgetExceeded
@@ -220,8 +220,8 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
-        noting = self._curator.noting("; ".join(one.draft.description for one in pricing.questions))
-        paid = noting.reserve(losses, query="batch")
+        view = self._curator.with_note("; ".join(one.draft.description for one in pricing.questions))
+        paid = view.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
             for one, inquiry in zip(pricing.questions, inquiries, strict=True):
@@ -253,7 +253,7 @@ class StatisticalDatabase(Questions[Reply]):
 
     def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
         """Return the request of a question, at its ε or at the largest ε that its share buys."""
-        view = self._curator.noting(draft.description)
+        view = self._curator.with_note(draft.description)
         view = view if draft.where is None else view.where(draft.where)
         make, delta = QUESTIONS[draft.statistic].request, shares.delta
         request = make(view, **draft.arguments, epsilon=1.0 if draft.epsilon is None else draft.epsilon, delta=delta)
@@ -283,7 +283,7 @@ class StatisticalDatabase(Questions[Reply]):
     @property
     def _which_rows(self) -> str | None:
         """The rows from which every question takes its own, in words; None for all. Gaps depend on the question."""
-        return rows_in_words(self._curator.declared | {"required": []})
+        return describe_rows(self._curator.declared | {"required": []})
 
     def __repr__(self) -> str:
         left = f"{self.remaining:.1%} of {self.budget} is left for {self._curator.unit}"

@@ -1,13 +1,13 @@
 """The door: the only way from rows to numbers.
 
-This room guarantees that a ``Release`` with provenance ``measured`` was planned by a mechanism whose proof stands
-beside it, at a sensitivity that was derived in one place (``queries.bound``) from the bound that its question proves.
-Where there is a ledger, the cost was recorded before the noise was drawn. Nothing else in the library brings rows and
-random bits together. It may import ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records`` and ``queries``.
+This room guarantees that a ``Release`` with provenance ``measured`` was planned by a mechanism with a proof beside it,
+for a sensitivity that was derived in one place (``queries.bound``) from the bound that its question proves. If there is
+a ledger, the cost was recorded before the noise was drawn. No other code of the library combines rows and random bits.
+It may import ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records`` and ``queries``.
 
-Where to look: ``exit`` is the one function through which numbers leave, in five steps. ``curator`` has the rows, plans
-and pays. ``schedule`` is what was paid for before. ``release`` is what comes out. ``inquiry`` says what would be asked
-and at what cost, and what is made of the releases.
+Where to look: ``exit`` has the one function through which numbers leave, in five steps. ``curator`` holds the rows,
+plans and pays. ``schedule`` has losses that were paid in advance. ``release`` is the result. ``inquiry`` describes what
+would be asked and at what cost, and how the answer follows from the releases.
 """
 
 from discreet.door.curator import Curator, Declarations, open_rows

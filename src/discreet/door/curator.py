@@ -1,11 +1,10 @@
-"""The curator: holds the rows, what is declared of them, and the ledger that every measurement is charged to.
+"""The curator: holds the rows, their declarations, and the ledger that every measurement is charged to.
 
-Measurements leave through ``discreet.door.exit``, for which the curator plans and pays. It is a handle: copies of it
-are itself, and a pickle opens the same ledger, so every fit is charged.
+Measurements leave through ``discreet.door.exit``, for which the curator plans and pays. A curator is a handle: copying
+it returns the same object, and a pickle opens the same ledger, so every fit is charged.
 
-``open_rows`` makes a curator from what a caller hands over. A ``Curator`` has everything, a ledger too, and to declare
-anything again is an error. All else goes through ``discreet.records.open_records``, which says what becomes of rows of
-each kind.
+``open_rows`` makes a curator from the ``data`` argument of a public function. A ``Curator`` is returned as it is, and
+it is an error to declare anything again. Other data goes through ``discreet.records.open_records``.
 """
 
 from __future__ import annotations
@@ -29,60 +28,61 @@ from discreet.queries.question import Question
 from discreet.records import Ball, Bounds, Box, Condition, Records, Schema, Unit, as_records, open_records
 
 AT_MOST = 2**27
-MOST_WORDS = 900
-NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name
+MOST_WORDS = 900  # letters of a note in the ledger
+NAMELESS = re.compile(r"(unit|x\d+)_*")  # the names that records give to a column of ids without a name
 
 
-class Now(NamedTuple):
-    """The payment for one measurement, at the time of the measurement."""
+class ImmediatePayment(NamedTuple):
+    """Payment for one measurement at the time of the measurement."""
 
     curator: Curator
     query: Question
     loss: Loss | Guarantee
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
-        """Plan, and have the ledger record the loss of the plan."""
+        """Return the plan, after the ledger has recorded its loss."""
         result = plan(self.loss)
         return result, self.curator._charge("spend", [result.loss], self.query.name)
 
 
 class Curator:
-    """Rows behind the door, with their declarations and their ledger.
+    """Private rows with their declarations and their ledger.
 
     Parameters
     ----------
     records : array, dataframe, Parquet path, Dask collection or Records
-        The rows. What is missing or not a number is dealt with as declared, never reported.
+        The rows. Missing values and values that are not numbers are handled as declared, never reported.
     space : Box or Ball
-        Declared bounds, for numeric columns; or
+        Declared bounds, if all columns are numeric; otherwise give a
     schema : Schema
-        declared columns.
+        with the declared columns.
     name : str
         The data set's name in the ledger. All curators of the same data must use the same name.
     neighbors : Neighbors or str
         ``"replace-one"`` (default) or ``"add-remove"``.
     budget : Guarantee
-        A limit on all that is ever released under this name; needs a ledger. It is set once; afterwards it must be the
-        one that the ledger has.
+        A limit on everything that is ever released under this name; needs a ledger. It is set once. Later it must be
+        equal to the one in the ledger.
     ledger : Ledger, path or URL
         Where spends are recorded. None: nothing is recorded, and every release says so.
     unit : str, int or array
-        The column that says whose row it is, where one person may have several (for an array: the column's number, or
-        the ids themselves); with
+        The column with the id of the person that a row belongs to, where a person may have several rows (for an array:
+        the column's number, or the ids themselves); together with
     max_rows : int
-        how many rows of one unit count. Which ones follows from that unit's own declared rows, by a public rule.
+        how many rows of one unit count. A public rule chooses them from that unit's own declared rows.
     unit_type : str
-        What names units: ``"text"`` (default) or ``"integer"``. Rows whose unit cannot be read so are left out.
+        The type of the ids: ``"text"`` (default) or ``"integer"``. Rows whose id cannot be read as this type are left
+        out.
     order : str
-        A declared column of numbers or dates: of each unit the rows that are first in it count.
+        A declared column of numbers or dates: the first rows of each unit in this order count.
     unit_name : str
-        What the unit is ("patient"), for the ledger; by default the name of its column.
+        What a unit is ("patient"), for the ledger; by default the name of its column.
     at_most : int
-        Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
-        only enters the bound on float error and the size of the grid. More rows than that raise an error at once, since
-        the declaration was wrong. So it is the owner's to choose, and never an analyst's (docs/limits.md).
+        A public bound on the number of rows, where that number is not public (add-remove, or several rows per person).
+        It only enters the bound on float error and the size of the grid. If there are more rows, an error is raised at
+        once, since the declaration was wrong. So the owner of the data chooses it, never an analyst (docs/limits.md).
     who : str
-        Who spends, for the ledger; the name of the account by default.
+        Who spends, for the ledger; by default the name of the account.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Curator:
     _records: Records
     _at_most: int
     _who: str | None
-    _words: str | None = None
+    _note_text: str | None = None
     _paid: Schedule | None = None
 
     def __init__(
@@ -158,7 +158,7 @@ class Curator:
             self.ledger.open_dataset(text("name", name), unit=self.unit, budget=budget, who=self._who)
 
     def _set(self, records: Records, **values: Any) -> None:
-        """Set the attributes: those given, the rows, and what is declared of these."""
+        """Set the attributes: the given ones, the rows, and the declarations of the rows."""
         declared = ("space", "columns", "scales", "category_columns", "categories", "backend")
         vars(self).update(values | {name: getattr(records, name) for name in declared} | {"_records": records})
 
@@ -170,7 +170,7 @@ class Curator:
 
     @property
     def declared(self) -> dict[str, Any]:
-        """What was declared of the rows, as plain values, and which of them count; public."""
+        """The declarations of the rows as plain values, and which rows count; public."""
         unit = self._records.unit
         return self._records.declared | {"unit_name": None if unit is None else self.unit.removeprefix("each ")}
 
@@ -188,24 +188,24 @@ class Curator:
 
     @property
     def setting(self) -> Setting:
-        """The public numbers that a mechanism plans with."""
+        """The public facts that a mechanism plans with."""
         records = self._records
         rows = max(records.rows, 1) if self._size_is_public else self._at_most
         return Setting(self.neighbors, records.max_rows, rows, records.float_error, records.complete)
 
     def only(self, columns: Collection[str]) -> Curator:
-        """Return a curator of the same rows, name and ledger that reads some of the columns only.
+        """Return a curator of the same rows, name and ledger that reads only some of the columns.
 
-        A row with a gap in one of the others then counts. Statistics ask in this way by themselves.
+        A row with a missing value in another column then counts. Statistics use this themselves.
         """
         return self._view(self._records.only(columns))
 
     def where(self, condition: str | Condition) -> Curator:
-        """Return a curator of the same name and ledger, of whose rows only those count for which a condition holds.
+        """Return a curator of the same name and ledger in which only rows that satisfy a condition count.
 
-        The condition is public, and every release carries it. It looks at one row alone, as the row is declared
-        (``Records.where``), so every bound stays as it is, and the budget is that of all rows. How many rows are left
-        is private, also under replace-one.
+        The condition is public, and every release contains it. It depends on one row alone, as that row is declared
+        (``Records.where``), so all bounds stay the same, and the budget is that of all rows. The number of remaining
+        rows is private, also under replace-one.
 
         Parameters
         ----------
@@ -224,26 +224,26 @@ class Curator:
         return self._view(self._records.where(condition))
 
     def states(self) -> Curator:
-        """Return a curator of what the declaration makes of each cell of the rows that count (``Records.states``)."""
+        """Return a curator of the state of each cell under the declaration (``Records.states``)."""
         return self._view(self._records.states())
 
     def persons(self) -> Curator:
-        """Return a curator of one row a person: how many rows that person has (``Records.persons``)."""
+        """Return a curator with one row per person: that person's number of rows (``Records.persons``)."""
         return self._view(self._records.persons())
 
     def counting(self) -> Curator:
-        """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
+        """Return a curator for counting the rows: missing values drop none, except in columns of a condition."""
         return self._view(self._records.counting())
 
-    def noting(self, words: str) -> Curator:
-        """Return a curator of the same rows whose questions the ledger notes in these words."""
-        return self._view(self._records, _words=words)
+    def with_note(self, note: str) -> Curator:
+        """Return a curator of the same rows whose measurements are recorded in the ledger with this note."""
+        return self._view(self._records, _note_text=note)
 
     def paid_by(self, schedule: Schedule) -> Curator:
-        """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
+        """Return a curator of the same rows whose measurements are paid by a schedule, in its order.
 
-        So several questions are one payment: all of them are admitted, or none. The schedule must be of the same data
-        set, in the same ledger, for the same unit.
+        So several questions share one payment: all of them are admitted, or none. The schedule must be for the same
+        data set, ledger and unit.
         """
         if not isinstance(schedule, Schedule):
             raise ArgumentError("schedule", schedule, "what a curator's reserve returned")
@@ -256,7 +256,7 @@ class Curator:
         return self._view(self._records, _paid=schedule)
 
     def _view(self, records: Records, **changed: Any) -> Curator:
-        """Return a curator of these records, with the attributes that are named changed."""
+        """Return a curator of these records, with some attributes changed."""
         if records is self._records and not changed:
             return self
         view = object.__new__(Curator)
@@ -270,14 +270,14 @@ class Curator:
         mechanism: Mechanism | None = None,
         bits: Bits | None = None,
     ) -> Plan:
-        """Return what measuring would cost and what would be drawn, from public numbers; nothing is spent.
+        """Return the cost of a measurement and its draw, from public numbers; nothing is spent.
 
-        Every refusal happens here. The arguments are those of ``measure``.
+        Every refusal happens here, before anything is spent. The arguments are those of ``measure``.
         """
         if not isinstance(bits, Bits | None):
             raise ArgumentError("bits", bits, "SeededBits, for a test, or None")
         if bits is not None and type(bits) is not SecureBits and self.ledger is not None:
-            expected = "None where a ledger records; noise from a seed lets the exact sum out"
+            expected = "None where there is a ledger; noise from a seed reveals the exact sum"
             raise ArgumentError("bits", UNSHOWN, expected)
         if not isinstance(query, Question):
             raise ArgumentError("query", query, "a Query, for example Sum(curator.space)")
@@ -297,10 +297,10 @@ class Curator:
         facts = query.facts(setting)
         plan = (mechanism or mechanism_for(query, loss)).plan(query, loss, setting)
         if query.facts(setting) != facts:
-            expected = "one whose bound does not change while it is planned: a query whose fields nothing changes"
+            expected = "one whose bound does not change while it is planned: an immutable query"
             raise ArgumentError("query", query.name, expected)
         if plan.kind == "approximate" and self.ledger is not None:
-            expected = "an exact draw where a ledger records; nothing is proved about this one"
+            expected = "an exact draw where there is a ledger; nothing is proved about this one"
             raise ArgumentError("query", query.name, expected)
         return replace(plan, facts=facts)
 
@@ -318,32 +318,32 @@ class Curator:
         ----------
         query : Query
         loss : Guarantee or Loss
-            What to spend. A ``Guarantee`` takes Gaussian noise, or Laplace noise at δ = 0 (for a selection the
-            exponential mechanism); or a loss: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss``
-            (exponential mechanism) or ``PureLoss`` (noisy maximum) for a selection.
+            What to spend. A ``Guarantee`` means Gaussian noise, or Laplace noise at δ = 0 (for a selection, the
+            exponential mechanism). A loss chooses the noise: ``GaussianLoss`` or ``LaplaceLoss`` for a sum,
+            ``BoundedRangeLoss`` (exponential mechanism) or ``PureLoss`` (noisy maximum) for a selection.
         mechanism : Mechanism
-            Another mechanism, with its own proof; by default that of the query and the loss (``mechanism_for``).
+            Another mechanism, with its own proof; by default the one for this query and loss (``mechanism_for``).
         bits : Bits
-            Seeded bits, for a test. They warn, the release is marked simulated, and a curator with a ledger refuses
-            them: whoever knows the seed knows the exact sum.
+            Seeded bits, for tests. They cause a warning, the release is marked as simulated, and a curator with a
+            ledger refuses them: anyone who knows the seed knows the exact sum.
 
         Returns
         -------
         Release
         """
-        return release(self, query, Now(self, query, loss), mechanism=mechanism, bits=bits)
+        return release(self, query, ImmediatePayment(self, query, loss), mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
-        """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
+        """Pay for a fixed list of losses at once, at their exact composed cost, and return the schedule.
 
-        An estimator that was calibrated for (ε, δ) fits into a fresh limit of the same (ε, δ) in this way.
+        So an estimator that was calibrated to (ε, δ) fits into an unused budget of the same (ε, δ).
         """
         return Schedule(self, losses, query)
 
     def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
-        """Have losses recorded, as a ``"spend"`` or as one to ``"reserve"``; return whether a ledger has them.
+        """Record losses in the ledger as a ``"spend"`` or a ``"reserve"``; return whether there is a ledger.
 
-        Where no unit can be read nothing is spent. The number of units is public under replace-one.
+        If no id can be read, an error is raised and nothing is spent. The number of units is public under replace-one.
         """
         unit = self._records.unit
         if self.neighbors is Neighbors.REPLACE_ONE and unit is not None and self._records.units == 0:
@@ -361,10 +361,10 @@ class Curator:
         return True
 
     def _note(self, query: str) -> str:
-        """Return what the ledger notes: the question, and of which rows it was asked."""
+        """Return the note for the ledger: the question, and the condition on the rows."""
         condition = self._records.condition
-        words = self._words or (query if condition is None else f"{query} where {condition}")
-        shown = as_printable(words).strip()
+        note = self._note_text or (query if condition is None else f"{query} where {condition}")
+        shown = as_printable(note).strip()
         return text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
 
     def __copy__(self) -> Self:
@@ -379,7 +379,7 @@ class Curator:
 
 
 def _name_unit(unit: Unit | None, name: str | None, needed: bool) -> str:
-    """Return what the unit is called in the ledger, where it is needed to tell different units apart."""
+    """Return the name of the unit for the ledger, which distinguishes units by their names."""
     if unit is None:
         if name is not None:
             raise ArgumentError("unit_name", name, "None where each row stands for itself")
@@ -388,27 +388,27 @@ def _name_unit(unit: Unit | None, name: str | None, needed: bool) -> str:
         raise ArgumentError("unit_name", name, "what the unit is, for example 'patient'")
     if name is None and needed and NAMELESS.fullmatch(unit.column):
         expected = (
-            "what the unit is, for example 'patient', since its column has no name of its own; the ledger tells by "
-            "it whether two curators protect the same units"
+            "what the unit is, for example 'patient', since its column has no name of its own; the ledger compares "
+            "it to see whether two curators protect the same units"
         )
         raise ArgumentError("unit_name", None, expected)
     return text("unit_name", f"each {name or unit.column}")
 
 
 class Declarations(TypedDict, total=False):
-    """What is declared of rows that are handed over.
+    """Declarations about rows, as keyword arguments.
 
     bounds : (low, high), list of such pairs, Box, Ball, or mapping of a column's name to a pair or a Number
-        Where the numbers lie; public, never taken from the rows. One pair is for all columns, a list has one a column.
-        With a mapping only these columns are read.
+        The range of the numbers; public, never computed from the rows. One pair is for all columns, a list has one pair
+        for each column. With a mapping, only the named columns are read.
     classes : mapping of a column's name to a list, or a Category
-        Columns of categories beside bounds by name, and which categories there are.
+        Categorical columns and their categories, beside bounds by name.
     schema : Schema
-        In place of both, where there are gaps to fill, or several rows a person.
+        In place of both, for missing values to be filled, or several rows per person.
     neighbors : str
         ``"replace-one"`` (the default; the number of rows is public) or ``"add-remove"``.
     unit, max_rows, unit_type, order
-        Whose row it is, and which rows of one unit count, as in ``Curator``.
+        The person that a row belongs to, and which rows of a person count, as in ``Curator``.
     """
 
     bounds: Bounds | None
@@ -422,7 +422,7 @@ class Declarations(TypedDict, total=False):
 
 
 def open_rows(data: Any, **declared: Any) -> Curator:
-    """Return a curator of rows that are handed over with declarations, or the curator that was given.
+    """Return a curator of the given data with these declarations, or the given curator.
 
     Parameters
     ----------

@@ -4,14 +4,14 @@
 
 1. *plan*: everything is checked and planned from public numbers (``Curator.plan``), and every refusal happens here. The
    mechanism derives its noise from the sensitivity of the question, which ``Setting`` derives from the bound that the
-   question proves; no caller supplies one. (A user's own function has a sensitivity that its user states: the release
+   question proves; no caller supplies one. (The sensitivity of a user's function is stated by the user, and the release
    says so.)
-2. *charge*: the payment records the loss, durably, or takes it from what was recorded before.
-3. *collect*: the rows are read, and the question makes of them what the mechanism starts from.
-4. *draw*: random bits and what was collected meet here, in the draw that was planned, and nowhere else.
-5. *wrap*: a ``Release`` is returned, with all that is public about it.
+2. *charge*: the payment records the loss, durably, or takes it from a schedule that was recorded before.
+3. *collect*: the rows are read, and the question computes the input of the mechanism from them.
+4. *draw*: random bits are combined with the collected numbers here, in the planned draw, and nowhere else.
+5. *wrap*: a ``Release`` is returned, with all public facts about it.
 
-If 3 or 4 fails (a file has gone, the power too), the spend stays recorded: more is recorded than released, never less.
+If 3 or 4 fails (a missing file, a power failure), the spend stays recorded: never less is recorded than released.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from discreet.door.release import PublicSize, Release, measured
+from discreet.door.release import PublicSize, Release, make_measured
 from discreet.noise import Bits
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.naming import describe
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Payment(Protocol):
-    """What pays: a ledger now (``Curator``), a schedule that was reserved, or a stream."""
+    """A way to pay: a ledger at the time of measurement (``Curator``), a reserved schedule, or a stream."""
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
-        """Plan at the loss to be paid, see that it is paid, and return the plan and whether a ledger has it."""
+        """Plan at the loss to be paid, pay it, and return the plan and whether a ledger has recorded it."""
 
 
 def release(
@@ -52,15 +52,15 @@ def release(
     Parameters
     ----------
     curator : Curator
-        Whose rows they are.
+        The curator of the rows.
     question : Question
     payment : Payment
     mechanism : Mechanism, optional
-        By default that of the question and the loss (``mechanism_for``).
+        By default the one for this question and loss (``mechanism_for``).
     bits : Bits, optional
-        Seeded bits, for a test.
+        Seeded bits, for tests.
     records : optional
-        What the question collects from; the curator's records, but for a stream, which has sums of its own.
+        The input of ``question.collect``; by default the curator's records. A stream passes its own sums.
     """
     plan, recorded = payment.pay(lambda loss: curator.plan(question, loss, mechanism, bits))
     collected = question.collect(curator._records if records is None else records, curator.setting)
@@ -68,10 +68,10 @@ def release(
     again = plan if asked is not None else curator.plan(question, plan.loss, mechanism, bits)
     if (again.noise, again.facts) != (plan.noise, plan.facts):
         raise ValueError(
-            f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "
-            "fields nothing changes once it is made"
+            f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write an immutable "
+            "query, whose fields do not change"
         )
-    return measured(
+    return make_measured(
         query=question.name,
         value=draw_plan(plan, collected, bits),
         parts=plan.parts,

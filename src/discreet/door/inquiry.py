@@ -1,10 +1,10 @@
-"""Inquiries and answers: what would be asked of a curator at what cost, and what was made of the releases.
+"""Inquiries and answers: planned questions to a curator with their cost, and the results computed from the releases.
 
-Everything that spends is an ``Inquiry``. A function under ``planned`` says what it would ask and returns an inquiry. To
-call it is to pay and to ask. ``f.plan(…)``, with the same arguments, only says what would be asked and at which losses:
-from public numbers, nothing is spent, no row is read, and whatever would be refused is refused there.
+Every public function that spends budget is defined by an ``Inquiry``. A function under ``planned`` returns an inquiry,
+which has the questions and their losses. Calling the decorated function pays and measures. ``f.plan(…)``, with the same
+arguments, only returns the inquiry: it uses public numbers, spends nothing, reads no row, and raises every refusal.
 
-An ``Answer`` is a public number with the releases that it was made from and all that they cost together.
+An ``Answer`` is a public number with the releases that it was computed from and their total cost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from discreet.door.curator import Curator
-from discreet.door.release import Release, guarantee_in_words, rows_of
+from discreet.door.release import Release, describe_guarantee, describe_rows_of_releases
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
@@ -31,11 +31,11 @@ class Answer:
     ----------
     value : float or array
     guarantee : Guarantee or None
-        What all of it cost together; None where a seed made it void.
+        The total cost; None where seeded noise made it void.
     unit : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
+        The unit that it protects: ``"row"``, or for example ``"each patient"``.
     releases : tuple of Release
-        All that was measured for it.
+        All measurements behind the value.
     """
 
     value: Any
@@ -49,30 +49,30 @@ class Answer:
     def from_releases(
         cls, value: Any, curator: Curator, guarantee: Guarantee, releases: Sequence[Release], **more: Any
     ) -> Self:
-        """Return the answer that was made from these releases of a curator, which cost the guarantee together."""
+        """Return an answer that was computed from these releases, whose total cost is the guarantee."""
         void = any(release.provenance == "simulated" or release.mechanism == "approximate" for release in releases)
         return cls(value, None if void else guarantee, curator.unit, tuple(releases), **more)
 
     @property
     def release(self) -> Release:
-        """The release that the value was read from: the last one, where several led to it."""
+        """The release that the value was computed from; the last one of several."""
         return self.releases[-1]
 
     @property
     def which_rows(self) -> str | None:
         """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
-        return rows_of(self.releases)
+        return describe_rows_of_releases(self.releases)
 
     def _shown(self) -> str:
         return f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
 
     def _shown_with_rows(self) -> str:
-        """Return the value and, where it is not about all rows, which it is about."""
+        """Return the value, with a description of the rows where it is not about all of them."""
         rows = self.which_rows
         return self._shown() if rows is None else f"{self._shown()}, {self._from} {rows}"
 
     def __repr__(self) -> str:
-        return f"<{self._shown_with_rows()}: {guarantee_in_words(self.guarantee, self.unit, self.releases)}>"
+        return f"<{self._shown_with_rows()}: {describe_guarantee(self.guarantee, self.unit, self.releases)}>"
 
 
 Result = TypeVar("Result", covariant=True)
@@ -82,19 +82,19 @@ Measure = Callable[[Question], Release]
 
 @dataclass(frozen=True, repr=False)
 class Inquiry(Generic[Result]):
-    """Questions to a curator, with their losses; to make one is to check that all of them can be drawn.
+    """Planned questions to a curator, with their losses. Creating one checks that all of them can be measured.
 
     Attributes
     ----------
     curator : Curator
     guarantee : Guarantee
-        What all of it costs together.
+        The total cost.
     asked : iterable of (Question, Loss)
-        What is asked, in this order. Where a question depends on the releases before it, one that is like it.
+        The questions in order. A question that depends on earlier releases is represented by a similar one.
     answer : callable
-        From a way to measure questions, one for each loss and in their order, to the result.
+        From a function that measures a question, called once for each loss and in their order, to the result.
     name : str or None
-        What the ledger calls the reservation; None for one question, which is recorded as a spend by its own name.
+        The name of the reservation in the ledger; None for a single question, which is recorded under its own name.
     bits : Bits or None
     """
 
@@ -108,7 +108,7 @@ class Inquiry(Generic[Result]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", tuple(self.asked))
         distinct = {(id(question), loss): question for question, loss in self.asked}
-        for (_, loss), question in distinct.items():  # what cannot be drawn is refused before anything is spent
+        for (_, loss), question in distinct.items():  # refuse before anything is spent
             self.curator.plan(question, loss, bits=self.bits)
 
     @classmethod
@@ -122,13 +122,13 @@ class Inquiry(Generic[Result]):
         loss: Loss | None = None,
         bits: Bits | None = None,
     ) -> Inquiry[Result]:
-        """Return an inquiry of one question, by default at the loss that spends the guarantee on it."""
+        """Return an inquiry of one question, by default at the loss that spends the whole guarantee on it."""
         asked = [(question, question.default_loss(guarantee) if loss is None else loss)]
         return cls(curator, guarantee, asked, lambda measure: answer(measure(question)), bits=bits)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the ledger would record."""
+        """The losses that the ledger would record."""
         return tuple(loss for _, loss in self.asked)
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ class Inquiry(Generic[Result]):
         return f"<Inquiry: {what}, {many} of {of}, at {self.guarantee} for {self.curator.unit}; nothing is spent yet>"
 
     def run(self, paid: Schedule | None = None) -> Result:
-        """Pay for all of it at once, ask, and return the result; or take what a schedule has paid for already."""
+        """Pay for everything at once, measure, and return the result; ``paid`` is a schedule that was paid before."""
         curator = self.curator if paid is None else self.curator.paid_by(paid)
         if self.name is None:
             (loss,) = self.losses
@@ -148,15 +148,15 @@ class Inquiry(Generic[Result]):
 
 
 class PlannedFunction(Protocol[Arguments, Result]):
-    """A function that asks; ``plan`` only says what it would ask."""
+    """A function that measures; its ``plan`` only returns the inquiry."""
 
     __name__: str
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        """Pay, ask and return the result."""
+        """Pay, measure and return the result."""
 
     def plan(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
-        """Return what would be asked; nothing is spent."""
+        """Return the inquiry; nothing is spent."""
 
 
 def planned(plan: Callable[Arguments, Inquiry[Result]]) -> PlannedFunction[Arguments, Result]:
@@ -182,9 +182,9 @@ def planned(plan: Callable[Arguments, Inquiry[Result]]) -> PlannedFunction[Argum
         function.__annotations__ = plan.__annotations__ | {"return": returned}
         function.__signature__ = signature.replace(return_annotation=returned)
     only_plan.__doc__ = (
-        f"Return what ``{plan.__name__}`` would ask with these arguments, and at which losses.\n\n"
-        "Nothing is spent and no row is read; what would be refused is refused here. ``run()`` of what is returned "
-        "pays and asks, each time that it is called."
+        f"Return the questions and losses of ``{plan.__name__}`` with these arguments, as an ``Inquiry``.\n\n"
+        "Nothing is spent and no row is read; what would be refused is refused here. Its method ``run()`` pays and "
+        "measures, each time that it is called."
     )
     both[0].plan = only_plan
     planned_function: PlannedFunction[Arguments, Result] = both[0]

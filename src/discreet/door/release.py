@@ -1,10 +1,11 @@
-"""A release: noisy numbers that came through the door, with all that is publicly known about them.
+"""A release: noisy numbers that came through the door, with all public facts about them.
 
-It is frozen, carries its noise, its loss and its relation, goes to JSON and back, and never held a row. Its
-``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from a file, or
-``simulated`` by hand, for a test. Only the door makes measured ones; what was simulated stays so through files.
+It is immutable, has its noise distribution, its loss and its neighbour relation, converts to JSON and back, and never
+contains a row. Its ``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from
+a file, or ``simulated`` by hand, for tests. Only the door makes measured releases. A simulated release stays simulated
+when it is saved and loaded.
 
-At the end are functions that say in words which rows releases are about, and what is guaranteed for what was made from
+The functions at the end describe in words which rows releases are about, and the guarantee of results computed from
 them.
 """
 
@@ -27,9 +28,9 @@ from discreet.plain import read_json
 from discreet.queries.naming import as_plain, read_question
 from discreet.queries.question import Part, Question
 
-MOST_NAMED = 3  # columns whose gaps drop a row; of more only the number is told
+MOST_NAMED = 3  # columns that a description names; of more columns it gives only the number
 FORMAT = 3
-EARLIER = {2: {"law": "noise", "passage": "mechanism"}}  # what fields were called in files of earlier formats
+EARLIER = {2: {"law": "noise", "passage": "mechanism"}}  # names of fields in files of earlier formats
 MECHANISMS = ("additive", "selection", "sampled", "approximate")
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class PublicSize:
         The number of units (rows, or persons) under replace-one; None under add-remove, where it is private.
     complete : bool
         Whether every unit is one row that surely contributes, so that counts sum to ``units``. False where rows may
-        be dropped for missing values or units may have several rows: then only a private count tells.
+        be dropped for missing values or units may have several rows: the number of rows is then private.
     """
 
     units: int | None
@@ -58,7 +59,7 @@ class PublicSize:
 
     @property
     def rows(self) -> int | None:
-        """How many rows contribute, where that is public; None where only a private count tells.
+        """How many rows contribute, where that is public; None where it is private.
 
         >>> PublicSize(100, True).rows, PublicSize(100, False).rows
         (100, None)
@@ -90,26 +91,26 @@ class Release:
     value : ndarray
         The released numbers, one after the other, read-only. For a selection, the index that was selected.
     parts : mapping of str to Part
-        The named parts of ``value``; ``release["name"]`` is one of them in its shape, the query's weight undone.
+        The named parts of ``value``; ``release["name"]`` is one of them in its shape, divided by the query's weight.
     mechanism : str
-        ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw whose distribution is only
-        approached, so that no guarantee follows.
+        ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw that only approximates its
+        distribution, so that no guarantee follows.
     noise : NoiseDistribution or None
         The noise on each number, for an additive mechanism.
     exact : bool
-        Whether the mechanism was drawn exactly, or is an idealisation of what floats did.
+        Whether the draw is exact. If False, the loss holds in ideal arithmetic and floats only approximate it.
     loss : Loss
-        What it cost, the relation included.
+        The cost, with its neighbour relation.
     size : PublicSize
     dataset : str or None
         The declared name of the data.
     recorded : bool
         Whether a ledger holds the spend.
     declared : mapping
-        What was declared of the rows: space, columns, categories, the unit and its rows, and in which columns a gap
-        drops a row (``required``). Enough to read the numbers.
+        The declarations of the rows: space, columns, categories, the unit and its rows, and the columns in which a
+        missing value drops a row (``required``). Enough to interpret the numbers.
     asked : mapping or None
-        The question, in plain values and arrays, from which ``question`` makes it again; None for a user's own.
+        The question as plain values and arrays, from which ``question`` restores it; None for a user's own question.
     provenance : str
     """
 
@@ -156,22 +157,22 @@ class Release:
 
     @property
     def question(self) -> Question | None:
-        """What was asked of the rows, and so what each of them contributed; None for what a user wrote."""
+        """The question, which says what each row contributed; None for a user's own question."""
         return None if self.asked is None else read_question(self.asked)
 
     @property
     def which_rows(self) -> str | None:
         """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
-        return rows_in_words(self.declared)
+        return describe_rows(self.declared)
 
     @property
     def caveat(self) -> str | None:
-        """What the guarantee of this release takes for granted, in words; None where it is a theorem about the bits."""
+        """The assumptions of this release's guarantee, in words; None where it is proved for the bits as drawn."""
         stated = self.declared.get("stated")
         if stated:
             values = ", ".join(f"{name}={value}" for name, value in stated.items())
             idealised = "" if self.exact else "; and it is idealised"
-            return f"rests on what the user stated and nobody proved: {values}{idealised}"
+            return f"relies on what the user stated without proof: {values}{idealised}"
         if self.exact:
             return None
         if self.mechanism == "approximate":
@@ -185,17 +186,17 @@ class Release:
         )
 
     def __getitem__(self, name: str) -> Array:
-        """Return a named part of the value, its weight undone."""
+        """Return a named part of the value, divided by its weight."""
         choice("name", name, self.parts)
         names = list(self.parts)
         start = sum(self.parts[before].size for before in names[: names.index(name)])
         return self.parts[name].unpack(self.value[start : start + self.parts[name].size])
 
     def interval(self, level: float = 0.95, name: str | None = None) -> tuple[Array, Array]:
-        """Return an interval for each number of a part; ``name`` may be left out where there is only one part.
+        """Return a confidence interval for each number of a part; ``name`` may be omitted for a single part.
 
-        Each interval holds the number before noise with probability ``level``, by itself. It accounts for the noise
-        alone: not for clipping, nor for sampling the people in the data. It is in the units of the part.
+        Each interval contains the number before noise with probability ``level``, by itself. It accounts for the noise
+        alone: not for clipping, nor for sampling. It is in the units of the part.
 
         Returns
         -------
@@ -238,10 +239,10 @@ class Release:
         if not isinstance(written_as, int) or (written_as != FORMAT and written_as not in EARLIER):
             raise ArgumentError("format", written_as, f"{FORMAT}, the one that this version writes, or an earlier one")
         names_now = EARLIER.get(written_as, {})
-        if {*names_now.values()} & values.keys():  # beside the earlier name: one of the two would be passed over
+        if {*names_now.values()} & values.keys():  # with both names, one of the two would be ignored
             raise ArgumentError("release", UNSHOWN, f"the fields of format {written_as}")
         given = {names_now.get(name, name): value for name, value in values.items() if name != "format"}
-        rows = given.pop("which_rows", None)  # for people: it follows from what was declared
+        rows = given.pop("which_rows", None)  # for readers only: it follows from the declarations
         if not isinstance(rows, str | None):
             raise ArgumentError("which_rows", rows, "words, as to_dict wrote them")
         names = {field.name for field in fields(cls)}
@@ -285,7 +286,7 @@ class Release:
         return self
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return Release.from_dict, (self.to_dict(),)  # a pickle is a file like any other: what comes back is loaded
+        return Release.from_dict, (self.to_dict(),)  # a pickle counts as a file: the copy is ``loaded``
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}{list(part.shape)}" for name, part in self.parts.items())
@@ -299,7 +300,7 @@ class Release:
 
 
 def _check_declared(declared: Mapping[str, Any]) -> None:
-    """Raise where what a file says was declared is of another type than the door writes."""
+    """Raise where a declaration from a file has another type than the door writes."""
     for name in ("columns", "category_columns", "required", "scales"):
         given = declared.get(name) or []
         if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
@@ -318,8 +319,8 @@ def _copy(plain: Mapping[str, Any]) -> dict[str, Any]:
         raise ArgumentError("asked, declared", UNSHOWN, "what to_dict wrote, which is not so deep") from error
 
 
-def measured(*, private: bool, **facts: Any) -> Release:
-    """Return a measured release; called by the door and nobody else. Seeded noise makes it a simulated one."""
+def make_measured(*, private: bool, **facts: Any) -> Release:
+    """Return a measured release; only the door calls this. With seeded noise the release is simulated."""
     release = Release(**facts)
     if private:
         object.__setattr__(release, "provenance", "measured")
@@ -329,7 +330,7 @@ def measured(*, private: bool, **facts: Any) -> Release:
 def simulate(
     query: str, value: ArrayLike, noise: NoiseDistribution, loss: Loss, size: PublicSize, **shapes: tuple[int, ...]
 ) -> Release:
-    """Return a release made by hand, for a test of what follows from it. It says so, and reports refuse it."""
+    """Return a release made by hand, for tests. It is marked as simulated, and reports refuse it."""
     values = np.asarray(value, dtype=np.float64)
     return Release(
         query=query,
@@ -343,16 +344,16 @@ def simulate(
     )
 
 
-def rows_in_words(declared: Mapping[str, Any]) -> str | None:
-    """Describe which rows count, from what a release declares; None where all of them do.
+def describe_rows(declared: Mapping[str, Any]) -> str | None:
+    """Describe which rows count, from the declarations of a release; None where all rows count.
 
-    Files of earlier versions name the unit's column alone, and do not tell where gaps drop a row.
+    Files of earlier versions only name the unit's column, and not the columns where missing values drop a row.
 
-    >>> rows_in_words({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
+    >>> describe_rows({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
     'at most 4 rows of each patient, where age >= 18, without gaps in age'
-    >>> rows_in_words({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
+    >>> describe_rows({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
     'rows without gaps in age and ward'
-    >>> rows_in_words({"unit": None, "max_rows": 1}) is None
+    >>> describe_rows({"unit": None, "max_rows": 1}) is None
     True
     """
     limit, rest = _describe_limit(declared, noun=True), _describe_conditions(declared)
@@ -361,12 +362,12 @@ def rows_in_words(declared: Mapping[str, Any]) -> str | None:
     return f"rows {', '.join(rest)}" if rest else None
 
 
-def count_in_words(count: str, declared: Mapping[str, Any]) -> str:
-    """Describe a number of rows, and which of them were counted where these are not all.
+def describe_count(count: str, declared: Mapping[str, Any]) -> str:
+    """Describe a number of rows, and which rows were counted where not all were.
 
-    >>> count_in_words("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
+    >>> describe_count("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
     '36781 rows, at most 4 of each patient, where age >= 18'
-    >>> count_in_words("36781", {"where": "age >= 18"}), count_in_words("36781", {})
+    >>> describe_count("36781", {"where": "age >= 18"}), describe_count("36781", {})
     ('36781 rows where age >= 18', '36781')
     """
     limit, rest = _describe_limit(declared, noun=False), _describe_conditions(declared)
@@ -376,7 +377,7 @@ def count_in_words(count: str, declared: Mapping[str, Any]) -> str:
 
 
 def _describe_limit(declared: Mapping[str, Any], *, noun: bool) -> str:
-    """Describe how many rows of a unit count; an empty text where each row stands for itself."""
+    """Describe how many rows of a unit count; empty where each row is a unit."""
     unit, most = declared.get("unit_name") or declared.get("unit"), declared.get("max_rows") or 1
     if not unit:
         return ""
@@ -386,7 +387,7 @@ def _describe_limit(declared: Mapping[str, Any], *, noun: bool) -> str:
 
 
 def _describe_conditions(declared: Mapping[str, Any]) -> list[str]:
-    """Describe what else a row needs to count: a condition, and values where gaps drop it."""
+    """Describe the other conditions for a row to count: the condition, and the columns that need a value."""
     where, names = declared.get("where"), list(declared.get("required") or ())
     needed = [] if not where else [f"where {where}"]
     if len(names) > MOST_NAMED:
@@ -399,18 +400,18 @@ def _describe_conditions(declared: Mapping[str, Any]) -> list[str]:
 
 
 def as_printable(text: str) -> str:
-    """Return text that a terminal does not take for a command: names may come from a file."""
+    """Return text without control characters for a terminal, since names may come from a file."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
-def rows_of(releases: Sequence[Release]) -> str | None:
-    """Describe which rows count in releases that led to one answer; None where all of them do."""
+def describe_rows_of_releases(releases: Sequence[Release]) -> str | None:
+    """Describe which rows count in the releases behind one answer; None where all rows count."""
     result = dict.fromkeys(release.which_rows for release in releases)
     return "; ".join(rows for rows in result if rows is not None) or None
 
 
-def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
-    """Describe a guarantee, for a ``repr``: at what cost and for whom, or that there is none."""
+def describe_guarantee(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+    """Describe a guarantee for a ``repr``: the cost and the protected unit, or that there is no guarantee."""
     if guarantee is None:
         seeded = any(release.provenance == "simulated" for release in releases)
         why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
@@ -420,7 +421,7 @@ def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequenc
     return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
 
 
-def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
-    """Describe to which rows something was fitted, where these are not all, and the guarantee; it follows "fitted"."""
-    rows, holds = rows_of(releases), guarantee_in_words(guarantee, unit, releases)
+def describe_fit_guarantee(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+    """Describe the rows of a fit, where these are not all, and its guarantee; the text follows the word "fitted"."""
+    rows, holds = describe_rows_of_releases(releases), describe_guarantee(guarantee, unit, releases)
     return holds if rows is None else f"to {rows}, {holds}"

@@ -1,10 +1,10 @@
-"""What has been paid for and is not yet drawn: a schedule of losses, or the numbers of a stream.
+"""Measurements that were paid in advance: a schedule of losses, or the numbers of a stream.
 
-A ``Schedule`` is the right to measure a fixed list of losses, each once and in order. What is measured may be chosen
-adaptively; what it costs was fixed when the schedule was reserved, so its exact composition holds.
+A ``Schedule`` is the right to measure a fixed list of losses, each once and in order. The questions may be chosen
+adaptively. The costs were fixed when the schedule was reserved, so its exact composition holds.
 
-A ``StreamMechanism`` is paid for once too, and drawn from piece by piece, as its numbers become known. What it may
-cost, whatever is asked after what was released, is proved beside its question (``queries.series.stream_sums``).
+A ``StreamMechanism`` is paid once too, and its numbers are drawn one by one, as they become known. Its cost, which
+holds for numbers that depend on earlier releases, is proved beside its question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Prepaid:
-    """The right to draw what was paid for in this process: no copy and no other process may draw it again."""
+    """The right to draw what was paid for, in this process only: no copy and no other process may draw it again."""
 
     thing: ClassVar[str]
 
@@ -46,7 +46,7 @@ class Prepaid:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other threads out; a lock that another process held would never open."""
+        """Lock out other threads; raise in another process, where the lock might never be released."""
         self.check_process()
         with self._lock:
             yield
@@ -62,13 +62,13 @@ class Prepaid:
 
 
 class Schedule(Prepaid):
-    """The losses that are left of a reservation. To make one is to pay for it; ``Curator.reserve`` does."""
+    """The remaining losses of a reservation. Creating one pays for it; use ``Curator.reserve``."""
 
     thing = "a schedule"
 
     def __init__(self, curator: Curator, losses: Loss | Iterable[Loss], query: str) -> None:
         super().__init__()
-        counts = as_counts(losses)  # a mapping of losses to counts has no order, but one that a loop can follow
+        counts = as_counts(losses)  # a mapping of losses to counts is expanded in its own order
         schedule = tuple(losses) if isinstance(losses, Sequence) else tuple(counts.elements())
         for loss in schedule:
             if loss.neighbors is not curator.neighbors:
@@ -81,16 +81,16 @@ class Schedule(Prepaid):
 
     @property
     def curator(self) -> Curator:
-        """Who has paid for it."""
+        """The curator that paid."""
         return self._curator
 
     @property
     def left(self) -> tuple[Loss, ...]:
-        """The losses not used yet, the next one first."""
+        """The unused losses, the next one first."""
         return tuple(self._left)
 
     def take(self, losses: Sequence[Loss]) -> bool:
-        """Use up the next losses for somebody who measures them, and return whether a ledger has them."""
+        """Use up the next losses for a caller that measures them, and return whether a ledger has recorded them."""
         with self.lock():
             if tuple(self._left[: len(losses)]) != tuple(losses):
                 raise ArgumentError("losses", UNSHOWN, "those that the schedule has next; reserve another one")
@@ -98,7 +98,7 @@ class Schedule(Prepaid):
         return self._recorded
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
-        """Plan at the next loss and use it up: each is taken once, by one thread."""
+        """Plan at the next loss and use it up; each loss is used once, by one thread."""
         with self.lock():
             if not self._left:
                 raise ValueError("losses: the schedule is used up; reserve another one")
@@ -125,17 +125,17 @@ class Schedule(Prepaid):
 
 
 class StreamMechanism(Prepaid):
-    """The right to draw so many numbers, one after the other. To make one is to pay for all of them.
+    """The right to draw the numbers of a stream, one after the other. Creating one pays for all of them.
 
     Parameters
     ----------
     curator : Curator
-        Who pays; it need not have rows.
+        The curator that pays; it need not have rows.
     question : StreamSums
     loss : Loss
-        A Gaussian one, for all that is drawn together.
+        A Gaussian loss, for all numbers together.
     bits : Bits, optional
-        Seeded bits, for a test.
+        Seeded bits, for tests.
     """
 
     thing = "a stream"
@@ -155,7 +155,7 @@ class StreamMechanism(Prepaid):
 
     @property
     def recorded(self) -> bool:
-        """Whether a ledger has it."""
+        """Whether a ledger has recorded it."""
         return self._recorded
 
     @property
@@ -165,24 +165,24 @@ class StreamMechanism(Prepaid):
 
     @property
     def left(self) -> int:
-        """How many may still be drawn."""
+        """How many numbers may still be drawn."""
         return self._left
 
     def check(self) -> None:
-        """Raise where nothing more may be drawn, by public facts."""
+        """Raise where no more numbers may be drawn; uses public facts only."""
         self.check_process()
         if not self._left:
             raise ValueError("size: all numbers that were paid for are drawn; pay for another mechanism")
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
-        """Use up one number of those that were paid for, at the plan of all of them."""
+        """Use up one of the paid numbers, and return the plan for all of them."""
         with self.lock():
             self.check()
             self._left -= 1
         return self._plan, self._recorded
 
     def draw(self, value: float) -> Release:
-        """Return the next number with noise. Its ``loss`` is that of all of them together."""
+        """Return the next number with noise. Its ``loss`` is that of all numbers together."""
         given: Any = value
         if not isinstance(given, Real):
             raise ArgumentError("value", UNSHOWN, "a number; nothing was drawn")

@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.arguments import UNSHOWN, ArgumentError, integer, listed, positive, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
-from discreet.door.release import promise_in_words
+from discreet.door.release import describe_fit_guarantee
 from discreet.em import Step
 from discreet.estimators.fitted_columns import frame_backend, scales_of, select_columns, values_of_rows, with_days
 from discreet.estimators.persistence import Persistent
@@ -272,7 +272,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         shown = str(super().__repr__(N_CHAR_MAX))
         if not hasattr(self, "releases_"):
             return shown
-        return f"{shown} fitted {promise_in_words(self.guarantee_, self.unit_, self.releases_)}"
+        return f"{shown} fitted {describe_fit_guarantee(self.guarantee_, self.unit_, self.releases_)}"
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score as values, checked as scikit-learn does."""

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
 from discreet.door.inquiry import Inquiry
-from discreet.door.release import promise_in_words, rows_of
+from discreet.door.release import describe_fit_guarantee, describe_rows_of_releases
 from discreet.em import Model, Step
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Guarantee, Loss, Neighbors
@@ -60,10 +60,10 @@ class FittedModel(Generic[Params]):
     @property
     def which_rows(self) -> str | None:
         """To which rows it was fitted, in words ("at most 4 rows of each patient"); None where to all of them."""
-        return rows_of(self.releases)
+        return describe_rows_of_releases(self.releases)
 
     def __repr__(self) -> str:
-        guarantee = promise_in_words(self.guarantee, self.unit, self.releases)
+        guarantee = describe_fit_guarantee(self.guarantee, self.unit, self.releases)
         number = "1 release" if len(self.releases) == 1 else f"{len(self.releases)} releases"
         return f"<{self.releases[0].query}, {number}, fitted {guarantee}>"
 

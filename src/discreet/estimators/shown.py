@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.door.release import promise_in_words, rows_of
+from discreet.door.release import describe_fit_guarantee, describe_rows_of_releases
 from discreet.estimators.plots import plot_model
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ class DisplayMixin:
     @property
     def which_rows_(self) -> str | None:
         """To which rows it was fitted, in words ("at most 4 rows of each patient"); None where to all of them."""
-        return rows_of(self.releases_)  # type: ignore[attr-defined]
+        return describe_rows_of_releases(self.releases_)  # type: ignore[attr-defined]
 
     def _guarantee_html(self) -> str:
         """Return a line with the guarantee, for a notebook; nothing before there is one."""
         if not hasattr(self, "releases_"):
             return ""
         guarantee, unit = self.guarantee_, str(self.unit_)  # type: ignore[attr-defined]
-        text = f"Fitted {promise_in_words(guarantee, unit, self.releases_)}."
+        text = f"Fitted {describe_fit_guarantee(guarantee, unit, self.releases_)}."
         if guarantee is not None:
             text += f" {guarantee.in_words(unit.removeprefix('each '))}"
         return LINE.format(colour="#d55e00" if guarantee is None else "#0072b2", text=escape(text))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
-from discreet.door.release import rows_of
+from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Guarantee
 from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.clt.determined import check_determined
@@ -204,7 +204,7 @@ def _posterior(
     reported = spec.report(draws)
     if problem.rows is None and result.w.shape[-1] > problem.model.size:
         reported["rows"] = np.exp(result.w[:, :, -1])
-    rows = rows_of(problem.measured.releases)
+    rows = describe_rows_of_releases(problem.measured.releases)
     public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
     public |= {} if rows is None else {"which_rows": rows}
     tree = data_tree(reported, result.diverging, spec.dims, spec.coords, {**public, **facts})

@@ -1,15 +1,17 @@
-"""General mechanisms: to put around a statistic, a score or a function of one's own.
+"""General mechanisms that a user puts around a statistic, a score or a function of their own.
 
-This room guarantees what the proof in each module says, given what its function takes on trust and names: a stated
-sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` takes nothing on trust but that a function has no side
-effects and keeps no state between calls. Rows go to a user's function and nowhere else; what comes back is made finite,
-moved into declared bounds and released through the door. It may import ``arguments``, ``guarantees``, ``noise``,
-``records`` and ``door``.
+Each mechanism guarantees what the proof in its module says, given the assumptions that its docstring names: a stated
+sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` only assumes that the function has no side effects and
+keeps no state between calls. Rows go to the user's function and nowhere else. Its results are made finite, clipped to
+declared bounds and released through the door. This room may import ``arguments``, ``guarantees``, ``noise``,
+``records``, ``queries`` and ``door``.
 
-Where to look: ``trial`` for what is checked of a user's function before anything is spent; ``perturbation`` for noise
-on rows and on results; ``exponential`` for choices by a score, ``factored_exponential`` for choices by scores of each
-row; ``sample_and_aggregate``; ``smooth_sensitivity`` for noise that fits the rows at hand; ``propose_test_release``.
-Proofs are in ``queries.functions``.
+Where to look: ``trial`` has the checks of a user's function before anything is spent; ``perturbation`` adds noise to
+rows or to results; ``exponential`` chooses by a score; ``factored_exponential`` chooses by the summed scores of all
+rows; ``sample_and_aggregate`` combines results on random blocks of rows; ``smooth_sensitivity`` scales the noise to the
+rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The proofs are in ``queries.functions``.
+
+Arguments that all mechanisms share are documented in ``output_perturbation``.
 """
 
 from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval

@@ -1,14 +1,9 @@
-"""The exponential mechanism for scores of one's own (McSherry and Talwar 2007): over candidates, or over an interval.
+"""The exponential mechanism for a user's scores (McSherry and Talwar 2007): over candidates, or over an interval.
 
-**Finitely many public candidates** (``exponential``). The question and its proof are in
-``queries.functions.score_queries``. Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
+**Finitely many public candidates**: ``exponential``. **An interval**: ``exponential_on_interval``, where the candidates
+are the cells of a fine public grid. The queries and their proofs are in ``queries.functions.score_queries``.
 
-**An interval** (``exponential_on_interval``): cells of a fine public grid are the candidates.
-
-*Proof.* The score is constant on each cell, its value at the middle. A cell is chosen as in ``exponential``, bounded
-range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits that do not depend on the rows: post-
-processing. All cells have the same width, so this is the mechanism of density ∝ e^(η·score) for that piecewise constant
-score, and it is exact: the place is a whole number, and what floats make of it is post-processing too.
+Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here larger scores are better.
 """
 
 from __future__ import annotations
@@ -25,23 +20,23 @@ from discreet.arguments import ArgumentError, integer, iterable, positive
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.mechanisms.trial import result_on_made_up_rows
+from discreet.mechanisms.trial import call_on_made_up_rows
 from discreet.noise import Bits
-from discreet.queries.functions.score_queries import Chosen, OnInterval, middles
-from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
+from discreet.queries.functions.score_queries import ExponentialChoice, IntervalChoice, cell_middles
+from discreet.queries.functions.user_functions import LARGEST, Array, UserFunction, WholeRows
 from discreet.records import Box
 
-SCORES = 2.0**32  # the largest score, in sensitivities, unless another is declared
+SCORES = 2.0**32  # the default largest score, in sensitivities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Answer):
-    """A candidate that was chosen.
+    """The chosen candidate.
 
     Attributes
     ----------
     index : int
-        Its place among the candidates.
+        Its index among the candidates.
     """
 
     index: int
@@ -60,34 +55,33 @@ def exponential(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Choice]:
-    """Choose one of some candidates, the better the likelier.
+    """Choose one of several candidates; candidates with higher scores are more likely.
 
-    What rests on trust: ``sensitivity``, ``monotonic``, and that ``score`` does not write, print or send what it sees.
+    Three assumptions are not checked: ``sensitivity``, ``monotonic``, and that ``score`` does not write, print or send
+    the rows.
 
     Parameters
     ----------
     score : callable
-        From rows and the candidates to one number for each: larger is better. Rows as in ``output_perturbation``.
-        Where it raises or returns another shape, all candidates are equal; where it returns NaN or infinity, that
-        candidate has the worst score there is.
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+        From rows and the candidates to one number for each candidate; larger is better. Rows are as in
+        ``output_perturbation``. Where it raises or returns another shape, all candidates have equal scores. A score
+        that is NaN or infinite counts as the worst possible one.
+    data, bits, declared
+        As in ``output_perturbation``.
     candidates : sequence
-        Public.
+        The candidates; public.
     sensitivity : float
-        How far any score can move when one row is replaced by another; when one comes or goes under add-remove, and
-        also where rows may be dropped or persons have several. For scores as they are computed, failures included.
+        The largest change of any score when one row is replaced by another. It must also cover a row that is added or
+        removed: under add-remove, where rows may be dropped, and where a unit has several rows. It is about scores as
+        they are computed, failures included.
     epsilon : float
-        A δ would buy next to nothing here.
+        The cost. There is no δ, which would hardly improve the result.
     monotonic : bool
-        Whether a row that comes moves all scores the same way, as with counts: then half the noise is enough. Under
-        add-remove only, as a replaced row may move some up and others down.
+        Whether an added row changes all scores in the same direction, as with counts; half the noise is then enough.
+        Under add-remove only, since a replaced row may raise some scores and lower others.
     largest : float
-        Scores are moved into [−largest, largest], so that those beyond are equal; by default 2³² sensitivities. If the
-        scores of made-up rows are beyond already, that is an error, or a warning where ``largest`` was given.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        Scores are clipped to [−largest, largest], so that scores outside become equal; by default 2³² sensitivities. It
+        is an error if scores of made-up rows are outside, or a warning if ``largest`` was given.
 
     Returns
     -------
@@ -95,7 +89,7 @@ def exponential(
 
     Examples
     --------
-    The threshold above which a tenth of the rows lies. A replaced row moves the count above it by at most 1:
+    The threshold above which a tenth of the rows lies. A replaced row changes the count above it by at most 1:
 
     >>> import numpy as np
     >>> rows = np.random.default_rng(0).uniform(0, 100, 2000)
@@ -109,10 +103,10 @@ def exponential(
     chosen = list(candidates) if iterable(candidates) else []
     if not chosen:
         raise ArgumentError("candidates", candidates, "a list of at least one")
-    own = scores_of(
+    function = make_scores(
         score, candidates if hasattr(candidates, "__len__") else chosen, len(chosen), sensitivity, largest, curator
     )
-    way = Chosen(own, spread_of(sensitivity, monotonic, curator))
+    way = ExponentialChoice(function, compute_spread(sensitivity, monotonic, curator))
 
     def answer(release: Release) -> Choice:
         index = int(release["selected"][0])
@@ -121,50 +115,50 @@ def exponential(
     return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)
 
 
-def scores_of(
+def make_scores(
     score: Callable[[Array, Any], Any],
     candidates: Any,
     count: int,
     sensitivity: float,
     largest: float | None,
     curator: Curator,
-) -> Own:
-    """Return the scores of candidates as a function of rows, made total."""
+) -> UserFunction:
+    """Return the scores of the candidates as a function of rows, made total."""
     if not callable(score):
         raise ArgumentError("score", score, "a function of rows and candidates")
-    moved = positive("sensitivity", sensitivity)
-    if not 1e-300 <= moved <= LARGEST / SCORES:
+    change = positive("sensitivity", sensitivity)
+    if not 1e-300 <= change <= LARGEST / SCORES:
         raise ArgumentError(
             "sensitivity", sensitivity, f"from 1e-300 to {LARGEST / SCORES:.0e}", write="scores in other units"
         )
-    size = SCORES * moved if largest is None else positive("largest", largest)
+    size = SCORES * change if largest is None else positive("largest", largest)
     if not 1e-300 <= size <= LARGEST:
         raise ArgumentError("largest", largest, f"from 1e-300 to {LARGEST:.0e}", write="scores in other units")
-    # A copy each time: what a score writes into a candidate would come out with it.
-    own = Own.with_output(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
-    result = result_on_made_up_rows(own, curator, "score")
+    # The candidates are copied for each call: what a score writes into a candidate would be released with it.
+    function = UserFunction.with_output(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
+    result = call_on_made_up_rows(function, curator, "score")
     beyond = np.abs(result[np.isfinite(result)]).max(initial=0.0)
     if beyond > size:
         says = (
-            f"score: expected scores of at most {size:g} in size, since larger ones are cut to it; on made-up rows one "
-            f"is {beyond:g}; write largest=…, what scores can reach, or scores in other units"
+            f"score: expected scores of at most {size:g} in size, since larger ones are clipped to it; on made-up rows "
+            f"one is {beyond:g}; write largest=…, the largest possible score, or scores in other units"
         )
         if largest is None:
             raise ValueError(says)
         warnings.warn(says, stacklevel=3)
-    return own
+    return function
 
 
-def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:
-    """Return by how much the moves of two scores can differ when one row changes."""
+def compute_spread(sensitivity: float, monotonic: bool, curator: Curator) -> float:
+    """Return the largest difference between the changes of two scores when one row changes."""
     if not isinstance(monotonic, bool):
         raise ArgumentError("monotonic", monotonic, "True or False")
     if monotonic and curator.neighbors is not Neighbors.ADD_REMOVE:
         raise ArgumentError(
             "monotonic",
             True,
-            "False under replace-one, where a row that goes may lower some scores and the one that comes raise others",
-            write="neighbors='add-remove', or leave it out",
+            "False under replace-one, where the removed row may lower some scores and the new row raise others",
+            write="neighbors='add-remove', or omit monotonic",
         )
     return sensitivity if monotonic else 2.0 * sensitivity
 
@@ -187,18 +181,17 @@ def exponential_on_interval(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Answer]:
-    """Choose a number between two others, the better the likelier.
+    """Choose a number in an interval; numbers with higher scores are more likely.
 
     Parameters
     ----------
     score : callable
-        From rows and an array of points to one number for each point: larger is better. As in ``exponential``.
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+        From rows and an array of points to one number for each point; larger is better. As in ``exponential``.
     low, high : float
-        Between which to choose; public.
+        The ends of the interval; public.
     cells : int
-        In how many cells of equal width the interval is cut; the score is asked for their middles.
-    sensitivity, epsilon, monotonic, largest, bits, declared
+        The number of cells of equal width in the interval. The score is evaluated at their middles.
+    data, sensitivity, epsilon, monotonic, largest, bits, declared
         As in ``exponential``.
 
     Returns
@@ -208,7 +201,7 @@ def exponential_on_interval(
 
     Examples
     --------
-    A point that is close to as many rows as possible, as a robust centre. A replaced row moves a count by at most 1:
+    A point that is close to as many rows as possible, as a robust centre. A replaced row changes a count by at most 1:
 
     >>> import numpy as np
     >>> rows = np.random.default_rng(0).normal(30, 1, 3000)
@@ -222,8 +215,8 @@ def exponential_on_interval(
     guarantee = Guarantee(epsilon, 0.0, curator.neighbors)
     box = Box(low, high).for_columns(1)
     count = integer("cells", cells, least=1, most=MOST_CELLS)
-    own = scores_of(score, middles(box, count)[:, 0], count, sensitivity, largest, curator)
-    way = OnInterval(own, spread_of(sensitivity, monotonic, curator), box)
+    function = make_scores(score, cell_middles(box, count)[:, 0], count, sensitivity, largest, curator)
+    way = IntervalChoice(function, compute_spread(sensitivity, monotonic, curator), box)
 
     def answer(release: Release) -> Answer:
         return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])

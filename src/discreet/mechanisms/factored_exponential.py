@@ -1,6 +1,6 @@
-"""The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
+"""The factored exponential mechanism: choose a candidate by the sum of the rows' scores (Williams and McSherry 2010).
 
-The question and its proof are in ``discreet.queries.functions.factored_scores``. Here is what a user calls: it
+The query and its proof are in ``discreet.queries.functions.factored_scores``. This module has the public class, which
 tries the score on made-up rows, alone and together, before anything is spent.
 """
 
@@ -22,21 +22,21 @@ from discreet.door import Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.exponential import Choice
-from discreet.mechanisms.trial import made_up, tried
+from discreet.mechanisms.trial import make_up_rows, try_function
 from discreet.noise import Bits
 from discreet.queries.functions.factored_scores import COMPANY, FactoredSum
-from discreet.queries.functions.user_functions import Array, Own, attempt_rows
+from discreet.queries.functions.user_functions import Array, UserFunction, attempt_rows
 from discreet.records import Box
 
-ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads: no two meet in an array that a score reuses
+ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads, and a score may reuse an array
 
-LARGEST, SMALLEST = 1e200, 1e-200  # of a score, and of the width: sums of any number of rows stay in range
-ALONE = 8  # made-up rows that are also tried by themselves
+LARGEST, SMALLEST = 1e200, 1e-200  # limits of a score and of the width, so that sums over any rows stay in range
+ALONE = 8  # how many made-up rows are also tried one by one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FactoredChoice(Choice):
-    """A candidate that was chosen, with all that inference needs to know of how.
+    """The chosen candidate, with the facts about the mechanism that inference needs.
 
     Attributes
     ----------
@@ -51,27 +51,27 @@ class FactoredChoice(Choice):
 
 @dataclass(frozen=True, eq=False)
 class FactoredExponential:
-    """One of some candidates, by scores of each row that are clamped and summed.
+    """Choose one of several candidates by the clipped scores of each row, summed over the rows.
 
-    What rests on trust: that ``score`` looks at each row by itself, keeps no state, does not write, print or send what
-    it sees, and takes as long for one row as for another. A row's score may change by rounding with the rows beside it,
-    and that is charged; so a score with jumps must not come from a matrix product, where a rounding could move it
-    across one.
+    Assumptions that are not checked: ``score`` looks at each row by itself, keeps no state, does not write, print or
+    send the rows, and takes the same time for every row. A row's score may change by rounding errors with the rows
+    beside it, which is charged. A score with jumps must therefore not use a matrix product, where a rounding error
+    could move it across a jump.
 
     Parameters
     ----------
     score : callable
-        From rows, an array of shape (n, columns) in the data's units (numbers first, then the number of each
+        From rows, an array of shape (n, columns) in the data's units (numeric columns first, then the code of each
         category), and the candidates to an array of shape (n, candidates): log φ, larger is better. Where it is NaN, or
         raises for a row by itself, the score is ``low``.
     candidates : sequence or array
-        Public.
+        The candidates; public.
     low, high : float
-        Scores are moved in between.
+        Scores are clipped to [low, high].
 
     Examples
     --------
-    The chance of heads, by the log-likelihood of each throw:
+    The probability of heads, by the log-likelihood of each toss:
 
     >>> import numpy as np
     >>> def score(rows, chances):
@@ -91,7 +91,7 @@ class FactoredExponential:
     def __post_init__(self) -> None:
         if not callable(self.score):
             raise ArgumentError("score", self.score, "a function of rows and candidates")
-        candidates = _frozen(self.candidates)
+        candidates = _freeze(self.candidates)
         if not len(candidates):
             raise ArgumentError("candidates", self.candidates, "at least one")
         object.__setattr__(self, "candidates", candidates)
@@ -111,32 +111,25 @@ class FactoredExponential:
 
     @property
     def half_width(self) -> float:
-        """How far a score can be from the middle; rounded up."""
+        """The largest distance of a score from the middle of [low, high]; rounded up."""
         return math.nextafter(self.high / 2 - self.low / 2, math.inf)
 
     def draw(
         self, data: Any, *, epsilon: float, bits: Bits | None = None, **declared: Unpack[Declarations]
     ) -> FactoredChoice:
-        """Choose a candidate, the better its summed scores the likelier.
+        """Choose a candidate; candidates with higher summed scores are more likely.
 
-        Parameters
-        ----------
-        data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-        epsilon : float
-        bits : SeededBits
-            For a test.
-        declared
-            See ``discreet.door.Declarations``.
+        The arguments are as in ``output_perturbation``.
         """
         return self.plan(data, epsilon=epsilon, bits=bits, **declared).run()
 
     def plan(
         self, data: Any, *, epsilon: float, bits: Bits | None = None, **declared: Unpack[Declarations]
     ) -> Inquiry[FactoredChoice]:
-        """Return what ``draw`` would ask; nothing is spent."""
+        """Return the plan of ``draw``; nothing is spent."""
         curator = open_rows(data, **declared)
         guarantee = Guarantee(epsilon, 0.0, curator.neighbors)
-        self._try(curator)
+        self._check_score(curator)
         query = FactoredSum(self, len(curator.columns), tuple(map(len, curator.categories)))
         eta = query.rate(query.default_loss(guarantee), curator.setting)
 
@@ -148,22 +141,24 @@ class FactoredExponential:
         return Inquiry.of_one(curator, guarantee, query, answer, bits=bits)
 
     def log_scores(self, rows: Array) -> Array:
-        """Return log φ of each row and candidate, between ``low`` and ``high``; never an error, never a warning."""
+        """Return log φ of each row and candidate, clipped to [low, high]; it never raises and never warns."""
         with ONE_AT_A_TIME:
             result = attempt_rows(partial(self._ask, rows), len(rows), len(self.candidates), self.low)
         return np.asarray(np.clip(np.where(np.isnan(result), self.low, result), self.low, self.high))
 
     def _ask(self, rows: Array, some: slice) -> Any:
-        """Return what the function makes of some rows; it is given copies, and may write into them."""
+        """Return the function's scores of some rows; it gets copies, and may write into them."""
         return self.score(np.array(rows[some]), deepcopy(self.candidates))
 
-    def _try(self, curator: Curator) -> None:
-        """Call the score with made-up rows, together and one by one, and raise where that goes wrong."""
-        rows = made_up(curator)
+    def _check_score(self, curator: Curator) -> None:
+        """Call the score with made-up rows, together and one by one, and raise where it fails."""
+        rows = make_up_rows(curator)
         shape = (len(rows), len(self.candidates))
         box = Box(self.low, self.high).for_columns(1)
-        own = Own(lambda rows: self.score(rows, deepcopy(self.candidates)), box, shape, np.array([self.low]))
-        tried(own, curator, "score")
+        function = UserFunction(
+            lambda rows: self.score(rows, deepcopy(self.candidates)), box, shape, np.array([self.low])
+        )
+        try_function(function, curator, "score")
         together = self.log_scores(rows)
         alone = np.concatenate([self.log_scores(rows[i : i + 1]) for i in range(ALONE)])
         turned = self.log_scores(rows[::-1])[::-1]
@@ -172,20 +167,20 @@ class FactoredExponential:
             raise ArgumentError(
                 "score",
                 UNSHOWN,
-                "a function of each row by itself; a made-up row scores differently among other rows, or in another "
+                "a function of each row by itself; a made-up row has another score among other rows, or in another "
                 "order",
-                write="what it takes from all rows (a mean, a count) as a public number",
+                write="what it uses of all rows (a mean, a count) as a public number",
             )
         if shape[1] > 1 and np.ptp(together, axis=1).max() == 0.0:
             warnings.warn(
-                f"score: on made-up rows all candidates score alike between low={self.low:g} and high={self.high:g}; "
-                "the choice may be blind; write bounds that the scores vary between",
+                f"score: on made-up rows all candidates have equal scores between low={self.low:g} and "
+                f"high={self.high:g}, so the choice may be random; write bounds between which the scores vary",
                 stacklevel=3,
             )
 
 
-def _frozen(candidates: Any) -> Any:
-    """Return candidates that nobody can change afterwards: an array, or a tuple."""
+def _freeze(candidates: Any) -> Any:
+    """Return a read-only copy of the candidates: an array, or a tuple."""
     if isinstance(candidates, str | bytes | Mapping | Set) or not isinstance(candidates, Iterable):
         raise ArgumentError("candidates", candidates, "a list or an array of them, in an order")
     if hasattr(candidates, "to_numpy"):

@@ -1,10 +1,10 @@
-"""Perturbation: noise on a statistic of one's own, or on every row (Sarwate and Chaudhuri 2013, (3) to (7)).
+"""Output and input perturbation: noise on a user's statistic, or on every row (Sarwate and Chaudhuri 2013, (3) to (7)).
 
-**Output** (``output_perturbation``): the global sensitivity of the statistic is stated, (5) to (7). The question and
-its proof are in ``discreet.queries.functions.perturbations``.
+**Output** (``output_perturbation``): the user states the global sensitivity of the statistic, (5) to (7).
 
-**Input** (``input_perturbation``): every row gets noise of its own, and all of them are released, (3) and (4). The
-question and its proof are in ``discreet.queries.functions.perturbations``.
+**Input** (``input_perturbation``): every row gets independent noise, and all noisy rows are released, (3) and (4).
+
+The queries and their proofs are in ``discreet.queries.functions.perturbations``.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, choice, positive
 from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
-from discreet.guarantees import Guarantee, Neighbors
-from discreet.mechanisms.trial import tried
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.trial import require_public_rows, try_function
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.functions.perturbations import NoisyRows, Perturbed
-from discreet.queries.functions.user_functions import Array, Own, WholeRows
+from discreet.queries.functions.perturbations import NoisyRows, OutputPerturbation
+from discreet.queries.functions.user_functions import Array, UserFunction, WholeRows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyValue(Answer):
-    """A statistic with noise on it.
+    """A statistic with noise.
 
     Attributes
     ----------
     noise : NoiseDistribution
-        On each number.
+        The noise on each number.
     """
 
     noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals, one for each number.
+        """Return a confidence interval for each number before noise, at this ``level``.
 
-        Each holds its number before noise with probability ``level``. They are about the noise alone.
+        The intervals account for the noise alone, not for sampling.
         """
         width = self.noise.half_width(level)
         return self.value - width, self.value + width
@@ -59,35 +59,37 @@ def output_perturbation(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[NoisyValue]:
-    """Return a statistic of one's own with as much noise as its stated sensitivity takes.
+    """Release a user's statistic with noise for its stated sensitivity.
 
-    Everything rests on ``sensitivity``, which nobody checks, and on f having no side effects: it must not write, print
-    or send what it sees. Where no such number is known, ``sample_and_aggregate`` needs none.
+    Two assumptions are not checked: that ``sensitivity`` is right, and that f has no side effects. f must not write,
+    print or send the rows. If the sensitivity is not known, use ``sample_and_aggregate``, which needs none.
 
     Parameters
     ----------
     f : callable
-        From rows to one number, or ``size`` of them. Rows are an array of shape (rows, columns) in the data's units,
-        inside of the declared bounds; numeric columns, then the number of each category. Where f raises, or
-        returns NaN or infinity or another shape, ``default`` takes its place and no message tells.
+        From rows to one number, or to ``size`` numbers. Rows are an array of shape (rows, columns) in the data's units,
+        clipped to the declared bounds: the numeric columns, then the code of each category. Where f raises, or returns
+        NaN, infinity or another shape, ``default`` is used in its place, and no message reports it.
     data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+        The rows.
     sensitivity : float
-        How far f, as it is computed and with the default in place of failures, can move when one row is replaced by
-        another; when one comes or goes under add-remove, and also where rows may be dropped or persons have several. In
-        whatever order the rows come. Where a unit has up to m rows it is multiplied by m here.
+        The largest change of f, as it is computed and with the default in place of failures, when one row is replaced
+        by another, whatever the order of the rows. It must also cover a row that is added or removed: under add-remove,
+        where rows may be dropped, and where a unit has several rows. If a unit has up to m rows, it is multiplied by m
+        here.
     output : (low, high)
-        What f is moved into, a number each or ``size`` of them; public.
+        Results of f are clipped to it; one number each, or ``size`` numbers; public.
     epsilon, delta : float
-        Above δ = 0 exact Gaussian noise; at δ = 0 exact Laplace noise for one number or in ``"l1"``, and for a vector
-        in ``"l2"`` the noise of equation 7, idealised.
+        With δ > 0 the noise is exact Gaussian noise. With δ = 0 it is exact Laplace noise for one number or in
+        ``"l1"``; for a vector in ``"l2"`` it is the noise of equation 7, idealised.
     norm : str
-        ``"l2"`` or ``"l1"``: in which the sensitivity is stated.
+        The norm of the stated sensitivity: ``"l2"`` or ``"l1"``.
     size : int
         How many numbers f returns; None for one.
     default : float or array
-        What stands for failures, moved into ``output``.
+        Used in place of failures of f; clipped to ``output``.
     bits : SeededBits
-        For a test.
+        Seeded random bits, for tests.
     declared
         See ``discreet.door.Declarations``.
 
@@ -110,14 +112,16 @@ def output_perturbation(
     """
     curator = open_rows(data, **declared)
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
-    own = tried(Own.with_output(f, output, None if size is None else integer("size", size, least=1), default), curator)
-    way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
+    function = try_function(UserFunction.with_output(f, output, size, default), curator)
+    way = OutputPerturbation(function, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
     question = WholeRows.for_rows(curator, way)
     loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> NoisyValue:
         noise = way.noise(loss, curator.setting)
-        return NoisyValue.from_releases(own.shown(release["value"]), curator, guarantee, [release], noise=noise)
+        return NoisyValue.from_releases(
+            function.as_output(release["value"]), curator, guarantee, [release], noise=noise
+        )
 
     return Inquiry.of_one(curator, guarantee, question, answer, loss=loss, bits=bits)
 
@@ -126,22 +130,18 @@ def output_perturbation(
 def input_perturbation(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
 ) -> Inquiry[Answer]:
-    """Return the rows with noise on each: the numeric columns, in their units, in a random order.
+    """Release every row with noise: the numeric columns, in their units, in a random order.
 
-    Each row keeps the guarantee by itself, so the noise is large: some ‖half-widths‖·√d/ε in every column. Whatever is
-    computed from the noisy rows afterwards is free.
+    Each row satisfies the guarantee by itself, so the noise is large: about ‖half-widths‖·√d/ε in every column.
+    Anything computed from the noisy rows afterwards is post-processing.
 
     Parameters
     ----------
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-        Under replace-one, where every row surely counts and stands for itself.
+    data, bits, declared
+        As in ``output_perturbation``. Only under replace-one, without dropped rows and with one row for each unit.
     epsilon, delta : float
-        At δ = 0 the noise of equation 4, idealised (exact Laplace noise where there is one column); above it exact
-        Gaussian noise.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        With δ = 0 the noise is that of equation 4, idealised (exact Laplace noise for one column). With δ > 0 it is
+        exact Gaussian noise.
 
     Returns
     -------
@@ -156,23 +156,11 @@ def input_perturbation(
     """
     curator = open_rows(data, **declared)
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
-    if curator.neighbors is not Neighbors.REPLACE_ONE:
-        raise ArgumentError(
-            "neighbors",
-            "add-remove",
-            "'replace-one', since noisy rows reveal how many there are; for a number that is safe under add-remove, "
-            "write output_perturbation or sample_and_aggregate",
-        )
-    rows = curator.size.rows
-    if rows is None:
-        raise ArgumentError(
-            "data",
-            UNSHOWN,
-            "rows of which each surely counts and stands for itself, since noisy rows reveal how many count",
-            write="missing='fill' for columns with gaps, and one row for each person",
-        )
-    if rows == 0 or curator.space is None:
-        raise ArgumentError("data", UNSHOWN, "at least one row and one numeric column")
+    rows = require_public_rows(
+        curator, "noisy rows reveal how many there are", "output_perturbation or sample_and_aggregate"
+    )
+    if curator.space is None:
+        raise ArgumentError("data", UNSHOWN, "at least one numeric column")
 
     def answer(release: Release) -> Answer:
         return Answer.from_releases(curator.space.from_unit(release["rows"]), curator, guarantee, [release])

@@ -1,8 +1,8 @@
 """Propose, test, release: a proposed bound on the local sensitivity is tested privately before it is used.
 
-The question and its proof are in ``discreet.queries.functions.proposals``. A distance is proved for one
-function. Where it says for which (``distance.statistic``), that very function is what is released: an f that is given
-as well must agree with it on made-up rows, and is not used beyond that.
+The query and its proof are in ``discreet.queries.functions.proposals``. A distance is proved for one statistic. If the
+distance has it as ``distance.statistic``, that function is released: an f that is given as well must agree with it on
+made-up rows, and is not used otherwise.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from discreet.arguments import ArgumentError, positive, shown
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
-from discreet.mechanisms.trial import checked_share_of_epsilon, made_up, tried
+from discreet.mechanisms.trial import check_share, make_up_rows, require_one_row_per_unit, try_function
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.functions.proposals import ProposedTest
-from discreet.queries.functions.user_functions import Array, Own, WholeRows
+from discreet.queries.functions.proposals import ProposeTestRelease
+from discreet.queries.functions.user_functions import Array, UserFunction, WholeRows
 
 FARTHEST = 2.0**50
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 99, 100)  # of made-up rows, on which two functions are compared
@@ -26,21 +26,21 @@ COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 99, 100)  # of made-up rows, on which two func
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict(Answer):
-    """A statistic that passed a test, or the fact that it did not.
+    """The result of the test, and the noisy statistic if the test passed.
 
     Attributes
     ----------
     passed : bool
-        Public, like the value; where it is False, ``value`` is None.
+        Whether the test passed; public, like the value. If False, ``value`` is None.
     noise : NoiseDistribution
-        On the value.
+        The noise on the value.
     """
 
     passed: bool
     noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval that holds the statistic with probability ``level``; an error where none came out."""
+        """Return a confidence interval for the statistic before noise; raise where the test did not pass."""
         if not self.passed:
             raise ArgumentError("value", None, "a statistic that passed the test")
         width = self.noise.half_width(level)
@@ -62,38 +62,33 @@ def propose_test_release(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Verdict]:
-    """Return a statistic with noise for a proposed sensitivity, if the rows are far from any for which it is too small.
+    """Release a statistic with noise for a proposed sensitivity, if a private test finds the proposal large enough.
 
-    What rests on trust: ``distance``, and that neither function writes, prints or sends what it sees. For the
-    median and the interquartile range there are ``median_distance`` and ``iqr_distance``, with proofs.
+    The test asks whether the rows are far from every data set on which the proposal is too small. Two assumptions are
+    not checked: that ``distance`` is right, and that neither function writes, prints or sends the rows. For the median
+    and the interquartile range, ``median_distance`` and ``iqr_distance`` come with proofs.
 
     Parameters
     ----------
     f : callable or None
-        From rows to one number. Where it fails, ``default`` takes its place, which ``distance`` must allow for. None
-        for the one that the distance is about, where it has it as ``distance.statistic``; another one is then an error.
-        (The median of ``median_distance`` is x_⌈n/2⌉; ``np.median`` is another where the number of rows is even.)
+        From rows to one number. Where it fails, ``default`` is used in its place, which ``distance`` must allow for.
+        None if the distance has its own statistic, ``distance.statistic``; a different f is then an error. (The median
+        of ``median_distance`` is x_⌈n/2⌉, which differs from ``np.median`` for an even number of rows.)
     distance : callable
-        From rows to a number: at most how many rows must change until one more can move f by more than ``proposal``, 0
-        where one already can; it changes by at most 1 when one row does. Rows change as the relation says: one is
-        replaced, or comes or goes (it may go under replace-one too, where rows may be dropped). Where it fails, it
-        counts as 0.
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-        With one row for each unit.
+        From rows to a number: at most how many rows must change until one more row can change f by more than
+        ``proposal``; 0 where one row already can. It changes by at most 1 when one row changes. Rows change as the
+        neighbour relation says: one is replaced, or added or removed (it may also be removed under replace-one, where
+        rows may be dropped). Where it fails, it counts as 0.
+    data, output, bits, declared
+        As in ``output_perturbation``, with one row for each unit.
     proposal : float
-        b; public, not chosen by looking at the rows.
-    output : (low, high)
-        What f is moved into; public.
+        The proposed sensitivity, b; public, not chosen by looking at the rows.
     epsilon, delta : float
-        In all; δ above 0. The test passes from a distance of about ln(1/(2δ))/(share·ε) on.
+        The whole cost; δ above 0. The test passes at distances from about ln(1/(2δ))/(share·ε).
     share : float
-        Of ε for the test, between 0 and 1.
+        The share of ε for the test, between 0 and 1.
     default : float
-        What stands for failures of f.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        Used in place of failures of f.
 
     Returns
     -------
@@ -115,16 +110,13 @@ def propose_test_release(
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
     if guarantee.delta == 0.0:
         raise ArgumentError("delta", delta, "above 0, since the test may pass by chance", write="delta=1e-6")
-    if curator.setting.max_rows != 1:
-        raise ValueError(
-            f"max_rows={curator.setting.max_rows}: expected 1, since distances count rows; write sample_and_aggregate"
-        )
+    require_one_row_per_unit(curator, "distances count rows")
     bound = positive("proposal", proposal)
     _check_distance(distance, bound, curator)
-    own = tried(_statistic_of(f, distance, output, default, curator), curator)
-    away = Own.with_output(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
-    part = checked_share_of_epsilon(share)
-    way = ProposedTest(own, tried(away, curator, "distance"), bound, part)
+    function = try_function(_statistic_of(f, distance, output, default, curator), curator)
+    away = UserFunction.with_output(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
+    part = check_share(share)
+    way = ProposeTestRelease(function, try_function(away, curator, "distance"), bound, part)
     loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> Verdict:
@@ -138,7 +130,7 @@ def propose_test_release(
 
 
 def _check_distance(distance: Any, proposal: float, curator: Curator) -> None:
-    """Refuse a distance that says of itself that it is for another relation or another proposal."""
+    """Raise where the distance declares another neighbour relation or another proposal."""
     if not callable(distance):
         raise ArgumentError("distance", distance, "a function of rows", write="for example median_distance(…)")
     relation = getattr(distance, "neighbors", None)
@@ -150,29 +142,29 @@ def _check_distance(distance: Any, proposal: float, curator: Curator) -> None:
         raise ArgumentError("proposal", proposal, f"at least the distance's own, {distance.proposal!r}")
 
 
-def _statistic_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
-    """Return the function that the distance is about, made total: its own where it names one, otherwise f."""
+def _statistic_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> UserFunction:
+    """Return the statistic of the distance, made total: ``distance.statistic`` where it has one, otherwise f."""
     statistic = getattr(distance, "statistic", None)
     if not callable(statistic):
         if f is None:
             raise ArgumentError(
                 "f",
                 None,
-                f"a function of rows, since distance={shown(distance)} does not say what it is about",
+                f"a function of rows, since distance={shown(distance)} has no statistic of its own",
                 write="f, or for example median_distance(…)",
             )
-        return Own.one(f, output, default)
-    meant = Own.one(statistic, output, default)
+        return UserFunction.scalar(f, output, default)
+    expected = UserFunction.scalar(statistic, output, default)
     if f is None:
-        return meant
-    given = tried(Own.one(f, output, default), curator)
+        return expected
+    given = try_function(UserFunction.scalar(f, output, default), curator)
     for count in COUNTS:
-        rows = made_up(curator, count)
-        if given(rows.copy()) != meant(rows.copy()):
+        rows = make_up_rows(curator, count)
+        if given(rows.copy()) != expected(rows.copy()):
             raise ArgumentError(
                 "f",
                 f,
-                f"the function that the distance is about, distance.statistic; on {count} made-up rows the two differ",
+                f"the statistic of the distance, distance.statistic; on {count} made-up rows the two differ",
                 write="None for f",
             )
-    return meant
+    return expected

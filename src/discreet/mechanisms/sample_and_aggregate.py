@@ -1,9 +1,9 @@
-"""Sample and aggregate: a function of one's own on random blocks of rows, and a private centre of its results.
+"""Sample and aggregate: apply a user's function to random blocks of rows, and release a private centre of its results.
 
-Nothing is asked of the function (Nissim, Raskhodnikova and Smith 2007): whatever it does, a row is in one block only.
-Nothing but that it is one: that what it makes of a block depends on no other block.
+The function may be arbitrary (Nissim, Raskhodnikova and Smith 2007), because each row is in one block only. The only
+assumption is that its result on a block depends on no other block.
 
-The proof stands beside the two centres, in ``queries.functions.blocks``.
+The proofs of the two centres, mean and median, are in ``queries.functions.blocks``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.exponential import MOST_CELLS
-from discreet.mechanisms.trial import tried
+from discreet.mechanisms.trial import try_function
 from discreet.noise import Bits
-from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks, OfBlocks
-from discreet.queries.functions.user_functions import Array, Own, WholeRows
+from discreet.queries.functions.blocks import BlockMean, BlockMechanism, BlockMedian
+from discreet.queries.functions.user_functions import Array, UserFunction, WholeRows
 
 MOST_BLOCKS = 2**24
 
@@ -44,10 +44,10 @@ class Aggregate(Answer):
     width: Any
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals for the mean of the blocks' results, before noise.
+        """Return confidence intervals for the mean of the blocks' results before noise, at this ``level``.
 
-        Each holds its number with probability ``level``. They are about the noise alone: not about how a function's
-        results on small blocks differ from its result on all rows.
+        They account for the noise alone, not for how the function's results on small blocks differ from its result on
+        all rows.
         """
         noise = self.release.noise
         if noise is None:
@@ -72,38 +72,31 @@ def sample_and_aggregate(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Aggregate]:
-    """Return a private centre of what any function makes of random blocks of rows.
+    """Release a private centre of a function's results on random blocks of rows.
 
-    Nothing has to be known of the function; that it has no side effects and keeps no state between calls rests on
-    trust. A random generator that was made outside of f is state: with a seed, how much one block draws from it changes
-    what the next ones get. Make it inside. f suits if its results on a small sample are near the one on all rows. The
-    mean's error is the width of ``output`` over blocks·ε, and what blocks lose against all rows; the median does not
-    mind a wide ``output``.
+    No sensitivity is needed. One assumption is not checked: that f has no side effects and keeps no state between
+    calls. A random generator that is created outside of f is such state: with a seed, the draws for one block change
+    those for the next. Create it inside f. The method works well if results on a small sample are close to the result
+    on all rows. The error of the mean is the width of ``output`` over blocks·ε, plus the difference between blocks and
+    all rows; the median is insensitive to a wide ``output``.
 
     Parameters
     ----------
     f : callable
-        From rows to one number, or ``size`` of them; as in ``output_perturbation``. Where it raises, or
-        returns NaN or infinity or another shape, the middle of ``output`` takes its place.
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-    output : (low, high)
-        What the results are moved into, a number each or ``size`` of them; public.
+        From rows to one number, or to ``size`` numbers; as in ``output_perturbation``. Where it fails, the middle of
+        ``output`` is used in its place.
+    data, output, size, bits, declared
+        As in ``output_perturbation``.
     epsilon, delta : float
-        A median keeps ε alone.
+        The median spends ε only.
     aggregate : str
         ``"mean"`` (Gaussian noise, or Laplace at δ = 0) or ``"median"`` (exponential mechanism, each number by itself).
     blocks : int
-        k; by default √n, where n is public. It must not be chosen by looking at the rows.
-    size : int
-        How many numbers f returns; None for one.
+        The number of blocks, k; by default √n, where n is public. It must not be chosen by looking at the rows.
     least : int
-        A block of fewer rows than this counts as a failure.
+        A block with fewer rows than this counts as a failure.
     cells : int
-        For the median: in how many cells ``output`` is cut.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        For the median: the number of cells that ``output`` is divided into.
 
     Returns
     -------
@@ -132,14 +125,14 @@ def sample_and_aggregate(
             )
         blocks = max(1, round(math.sqrt(curator.size.units)))
     k = integer("blocks", blocks, least=1, most=MOST_BLOCKS)
-    own = tried(Own.with_output(f, output, None if size is None else integer("size", size, least=1)), curator)
+    function = try_function(UserFunction.with_output(f, output, size), curator)
     fewest, count = integer("least", least, least=0), integer("cells", cells, least=1, most=MOST_CELLS)
-    mean, median = MeanOfBlocks(own, k, fewest), MedianOfBlocks(own, k, fewest, count)
-    way: OfBlocks = mean if aggregate == "mean" else median
+    mean, median = BlockMean(function, k, fewest), BlockMedian(function, k, fewest, count)
+    way: BlockMechanism = mean if aggregate == "mean" else median
 
     def answer(release: Release) -> Aggregate:
         value = way.in_units(release["value"])
-        width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
-        return Aggregate.from_releases(own.shown(value), curator, guarantee, [release], blocks=k, width=width)
+        width = function.as_output(np.asarray(function.box.high) - np.asarray(function.box.low))
+        return Aggregate.from_releases(function.as_output(value), curator, guarantee, [release], blocks=k, width=width)
 
     return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)

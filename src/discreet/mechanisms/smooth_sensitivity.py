@@ -1,11 +1,11 @@
-"""Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
+"""Smooth sensitivity: noise scaled to a smooth bound on the local sensitivity, rather than to the global sensitivity.
 
-**A statistic of one's own** (``smooth_sensitivity``). The question and its proof are in
+**A user's statistic** (``smooth_sensitivity``). The query and its proof are in
 ``discreet.queries.functions.smooth_noise``.
 
-**The median** (``smooth_median``). *Proof.* ``queries.functions.median_sensitivity`` has the smooth sensitivity of the
-lower median under replace-one with n public; ``smooth_noise`` what a release with it keeps. Values are the column
-inside of its declared bounds.
+**The median** (``smooth_median``). *Proof.* ``queries.functions.median_sensitivity`` derives the smooth sensitivity of
+the lower median under replace-one with public n, and ``smooth_noise`` proves the guarantee of a release that uses it.
+Values are clipped to the declared bounds of the column.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Unpack
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
-from discreet.guarantees import Guarantee, Neighbors
-from discreet.mechanisms.trial import checked_share_of_epsilon, tried
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.trial import check_share, require_one_row_per_unit, require_public_rows, try_function
 from discreet.noise import Bits
-from discreet.queries.adapted import limits_of
+from discreet.queries.adapted import column_limits
 from discreet.queries.functions.admissible_noise import AdmissibleNoise, LaplaceSlide, StudentNoise
 from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian
-from discreet.queries.functions.smooth_noise import SmoothOwn, width_of
-from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
+from discreet.queries.functions.smooth_noise import SmoothFunction, box_width
+from discreet.queries.functions.user_functions import LARGEST, Array, UserFunction, WholeRows
 from discreet.records import Box
 from discreet.scales import place_of
 
@@ -43,35 +43,31 @@ def smooth_sensitivity(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Answer]:
-    """Return a statistic of one's own with noise of a smooth bound on its local sensitivity.
+    """Release a user's statistic with noise for a smooth bound on its local sensitivity.
 
-    What rests on trust: that ``s`` is such a bound, wherever it is asked, for f as it is computed; and that neither
-    function writes, prints or sends what it sees.
+    Two assumptions are not checked: that ``s`` is such a bound on every data set, for f as it is computed; and that
+    neither function writes, prints or sends the rows.
 
     Parameters
     ----------
     f : callable
-        From rows to one number. Where it fails, ``default`` takes its place, which ``s`` must allow for.
+        From rows to one number. Where it fails, ``default`` is used in its place, which ``s`` must allow for.
     s : callable
-        From rows and β to S ≥ 0: at least as much as f can move when one row changes, and at most e^β times what it is
-        for a neighbour. A row is replaced by another, or comes or goes, as the relation says; under replace-one it
-        may come or go too where rows may be dropped. It must not fail: where it does, S is the width of ``output``, and
-        if it does so for one of two neighbours only, that is a step of more than e^β and the guarantee is broken.
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-        With one row for each unit.
+        From rows and β to S ≥ 0. S is at least the largest change of f when one row changes, and at most e^β times the
+        S of any neighbour. A row changes as the neighbour relation says: it is replaced, or added or removed; under
+        replace-one it may also be added or removed where rows may be dropped. It must not fail: where it does, S is the
+        width of ``output``. If it fails for only one of two neighbours, S changes by more than e^β, and the guarantee
+        is broken.
+    data, epsilon, delta, bits, declared
+        As in ``output_perturbation``, with one row for each unit.
     output : (low, high)
-        What f, and then the result, is moved into; public.
-    epsilon, delta : float
+        f, and then the noisy result, are clipped to it; public.
     noise : AdmissibleNoise
-        ``StudentNoise(3)`` at δ = 0, ``LaplaceSlide()`` above it, unless another is given.
+        By default ``StudentNoise(3)`` at δ = 0 and ``LaplaceSlide()`` at δ > 0.
     share : float
-        Of ε for the slide, between 0 and 1.
+        The share of ε for the slide, between 0 and 1.
     default : float
-        What stands for failures of f.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        Used in place of failures of f.
 
     Returns
     -------
@@ -80,7 +76,7 @@ def smooth_sensitivity(
 
     Examples
     --------
-    The largest of 1000 numbers in [0, 1]. After k replaced rows one more moves it by at most 1 − x_(n−k−1):
+    The maximum of 1000 numbers in [0, 1]. After k replaced rows, one more changes it by at most 1 − x_(n−k−1):
 
     >>> import numpy as np
     >>> def bound(rows, beta):
@@ -94,19 +90,15 @@ def smooth_sensitivity(
     """
     curator = open_rows(data, **declared)
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
-    if curator.setting.max_rows != 1:
-        raise ValueError(
-            f"max_rows={curator.setting.max_rows}: expected 1, since s bounds what one row can do; write "
-            "sample_and_aggregate"
-        )
-    own = tried(Own.one(f, output, default), curator)
-    width = width_of(own.box)
+    require_one_row_per_unit(curator, "s bounds what one row can do")
+    function = try_function(UserFunction.scalar(f, output, default), curator)
+    width = box_width(function.box)
     if width > LARGEST:
         raise ArgumentError("output", output, f"numbers at most {LARGEST:g} apart", write="for example (0, 100)")
     if not callable(s):
         raise ArgumentError("s", s, "a function of rows and β", write="for example lambda rows, beta: 1.0")
-    way = SmoothOwn(noise_for(noise, guarantee), checked_share_of_epsilon(share), own.box, own, s)
-    tried(Own.with_output(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
+    way = SmoothFunction(choose_noise(noise, guarantee), check_share(share), function.box, function, s)
+    try_function(UserFunction.with_output(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
 
     def answer(release: Release) -> Answer:
         return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
@@ -114,8 +106,8 @@ def smooth_sensitivity(
     return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)
 
 
-def noise_for(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:
-    """Return the noise that was asked for, or the default one; an error where it needs a δ and there is none."""
+def choose_noise(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:
+    """Return the requested noise, or the default; raise where it needs δ > 0 and δ is 0."""
     chosen = (LaplaceSlide() if guarantee.delta else StudentNoise()) if noise is None else noise
     if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or guarantee.delta):
         raise ArgumentError(
@@ -136,27 +128,22 @@ def smooth_median(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Inquiry[Answer]:
-    """Return the median with noise of its smooth sensitivity: little where many rows are close to it.
+    """Release the median with noise for its smooth sensitivity: little noise where many rows are close to the median.
 
-    The median is x_⌈n/2⌉, the lower of the middle two where n is even. An exact draw without a scale to estimate is
-    ``exponential_on_interval``; this one is a baseline of the literature.
+    The median is x_⌈n/2⌉, the lower of the middle two for even n. This is a baseline of the literature.
+    ``exponential_on_interval`` draws a median exactly and needs no scale.
 
     Parameters
     ----------
-    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
-        Under replace-one, where every row surely counts and stands for itself.
+    data, bits, declared
+        As in ``output_perturbation``. Only under replace-one, without dropped rows and with one row for each unit.
     column : str or int
-        Which numeric column; may be left out where there is one.
-    epsilon, delta : float
-    noise : AdmissibleNoise
-        ``StudentNoise(3)`` at δ = 0, ``LaplaceSlide()`` above it, unless another is given.
+        Which numeric column; may be omitted where there is only one.
+    epsilon, delta, noise
+        As in ``smooth_sensitivity``.
     share : float
-        Of ε for the slide, between 0 and 1: a larger one takes less noise for the same bound, but β falls, and
-        the bound grows.
-    bits : SeededBits
-        For a test.
-    declared
-        See ``discreet.door.Declarations``.
+        The share of ε for the slide, between 0 and 1. A larger share needs less noise for the same bound, but lowers β,
+        which raises the bound.
 
     Returns
     -------
@@ -172,30 +159,19 @@ def smooth_median(
     """
     curator = open_rows(data, **declared)
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
-    if curator.neighbors is not Neighbors.REPLACE_ONE:
-        raise ArgumentError(
-            "neighbors",
-            "add-remove",
-            "'replace-one', since the formula for the smooth sensitivity takes the number of rows as public",
-            write="exponential_on_interval or sample_and_aggregate",
-        )
-    rows = curator.size.rows
-    if rows is None or rows == 0:
-        raise ArgumentError(
-            "data",
-            UNSHOWN,
-            "at least one row, of which each surely counts and stands for itself, since the formula takes their "
-            "number as public",
-            write="missing='fill' for columns with gaps, and one row for each person",
-        )
+    require_public_rows(
+        curator,
+        "the formula for the smooth sensitivity takes the number of rows as public",
+        "exponential_on_interval or sample_and_aggregate",
+    )
     names = curator.columns
     if not names:
         raise ArgumentError(
             "data", UNSHOWN, "a numeric column, since categories have no median", write="Number(low, high)"
         )
     place = 0 if column is None and len(names) == 1 else place_of("column", column, names)
-    interval = Box(*limits_of(curator.space, place)).for_columns(1)
-    way = SmoothMedian(noise_for(noise, guarantee), checked_share_of_epsilon(share), interval)
+    interval = Box(*column_limits(curator.space, place)).for_columns(1)
+    way = SmoothMedian(choose_noise(noise, guarantee), check_share(share), interval)
 
     def answer(release: Release) -> Answer:
         return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])

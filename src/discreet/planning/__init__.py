@@ -1,16 +1,17 @@
-"""Planning: what ε means, and which ε is needed, before any row is looked at.
+"""Planning: what a guarantee means, and which ε a target error needs, before any row is read.
 
-This room guarantees that what ``explain`` says is a true limit, given a guarantee that is kept, on what a record's own
-presence or values give away to somebody who knows all the rest. (One may learn about a person from the others' records,
-that smokers fall ill; that would come out without this record too, and no ε limits it.) What ``plan``
-says follows from a formula with its derivation beside it, whose distance from simulation is stated. It never sees a
-row: everything is a function of public numbers. A plan is a prediction and no guarantee. It may import ``arguments``,
-``guarantees``, ``noise``, ``records`` and ``door`` and, from outside, numpy, scipy.special and (when a plot is asked
-for) matplotlib. Estimators and statistics are known by their names only.
+This room guarantees that ``explain`` states a true limit, given a valid guarantee, on what a record's own presence or
+values reveal to an attacker who knows all other records. (One may learn about a person from the records of others, for
+example that smokers fall ill. That would be revealed without this record too, and no ε limits it.) The results of
+``plan`` follow from formulas with their derivations, whose distance from simulation is stated. A plan is a prediction,
+not a guarantee. This room never sees a row: everything is a function of public numbers. It may import ``arguments``,
+``guarantees``, ``noise``, ``records``, ``queries`` and ``door`` and, from outside, numpy, scipy.special and (for plots)
+matplotlib. It knows estimators and statistics only by their names.
 
-Where to look: ``tradeoff`` has what an attacker can tell, with proofs; ``explanation`` says it in words; ``caution``
-when a δ is too large; ``formulas`` has the predicted errors with their derivations; ``recognition`` says which formula
-is meant; ``choosing`` searches for ε; ``comparison`` has the methods of composition side by side.
+Where to look: ``tradeoff`` bounds what an attacker can infer, with proofs; ``explanation`` describes it in words;
+``caution`` warns of a δ that is too large; ``formula``, ``moment_formulas``, ``quantile_formulas`` and
+``mixture_formula`` have the predicted errors with their derivations; ``recognition`` chooses the formula; ``choosing``
+searches for ε; ``comparison`` compares methods of composition.
 """
 
 from discreet.planning.caution import PlanningWarning

@@ -1,35 +1,35 @@
-"""When a δ is too large for the number of records, and the warning that says so.
+"""Warnings where δ is too large for the number of records.
 
-A mechanism that looks at each record by itself and publishes it whole with probability δ, else nothing of it, keeps
-(0, δ): a neighbour changes one record, and the two outputs differ only where that one is published. Over n records it
-publishes nδ of them on average. A single record is exposed with probability δ and not otherwise. It is all of them
-together that a δ near 1/n does not protect: some record or other may come out whole, whatever ε is.
+Consider a mechanism that publishes each record as a whole with probability δ, independently, and nothing otherwise. It
+satisfies (0, δ): a neighbour changes one record, and the two outputs differ only where that record is published. Over n
+records it publishes nδ of them on average. A single record is exposed only with probability δ. But the data set as a
+whole is not protected by a δ near 1/n: some record may be published in full, whatever ε is.
 """
 
 from __future__ import annotations
 
 import math
 
-STRONG, MILD = 0.1, 0.01  # of a record, on average
-ANY = 1e-3  # a δ above it is too large for any number of records
+STRONG, MILD = 0.1, 0.01  # expected exposed records above which to warn strongly or mildly
+ANY = 1e-3  # a larger δ is too large for any number of records
 ROUNDING = 1.0 + 1e-9  # n times MILD/n may come out above MILD
 
 
 class PlanningWarning(UserWarning):
-    """A guarantee that reads better than it is.
+    """Warns of a guarantee that is weaker than it looks.
 
     >>> issubclass(PlanningWarning, UserWarning)
     True
     """
 
 
-def too_large(failure: float, n: int | None) -> bool:
-    """Return whether a probability of outright failure among n records is worth a warning, not a word only."""
+def is_too_large(failure: float, n: int | None) -> bool:
+    """Return whether this probability of complete failure among n records deserves a warning."""
     return n is not None and n * failure > STRONG * ROUNDING
 
 
 def delta_caution(failure: float, n: int | None, unit: str) -> str:
-    """Return what is wrong with a probability of outright failure among n records; nothing where it is small.
+    """Describe the problem of this probability of complete failure among n records; empty where it is small.
 
     >>> delta_caution(1e-9, 1000, "record")
     ''
@@ -40,31 +40,31 @@ def delta_caution(failure: float, n: int | None, unit: str) -> str:
         return ""
     number = f"n times {failure:.3g} = {n * failure:.2g}"
     within = f"it allows a mechanism that publishes {number} whole {unit}s on average"
-    advice = f"write a δ of at most {_rounded_down(MILD / n)}."
-    if not too_large(failure, n):
+    advice = f"write a δ of at most {_round_down(MILD / n)}."
+    if not is_too_large(failure, n):
         return f"δ={failure:.3g} could be smaller for n={n}: {within}; {advice}"
     return f"δ={failure:.3g} is not far below 1/n: {within}; {advice}"
 
 
 def spending_caution(delta: float, n: int | None, unit: str) -> str:
-    """Return what to say of a δ to somebody who is about to spend it; nothing where it is not too large.
+    """Describe the problem of a δ that is about to be spent; empty where it is not too large.
 
-    How many records there are may be private. Then a δ is too large that is so for any number worth protecting.
+    The number of records may be private (None). Then only a δ that is too large for any number of records is reported.
 
     >>> spending_caution(1e-6, 1000, "record"), spending_caution(1e-6, None, "record")
     ('', '')
     >>> print(spending_caution(0.9, None, "record"))
-    δ=0.9 is not small: it allows a mechanism that publishes each record whole with that probability; write 1e-6, say.
+    δ=0.9 is not small: it allows a mechanism that publishes each record whole with that probability; write ... 1e-6.
     """
     if n is not None:
-        return delta_caution(delta, n, unit) if too_large(delta, n) else ""
+        return delta_caution(delta, n, unit) if is_too_large(delta, n) else ""
     if delta <= ANY * ROUNDING:
         return ""
     within = f"it allows a mechanism that publishes each {unit} whole with that probability"
-    return f"δ={delta:.3g} is not small: {within}; write 1e-6, say."
+    return f"δ={delta:.3g} is not small: {within}; write for example 1e-6."
 
 
-def _rounded_down(value: float) -> str:
-    """Return a number of two digits that is not above ``value``: who takes the advice must not be cautioned again."""
+def _round_down(value: float) -> str:
+    """Return ``value`` rounded down to two digits, so that following the advice causes no further warning."""
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     return f"{math.floor(value / step * ROUNDING) * step:.2g}"

@@ -1,7 +1,7 @@
 """``plan``: the smallest ε whose predicted error meets a target.
 
-The error falls as ε grows, so the smallest ε that is enough is found by halving an interval of ln ε. Nothing is
-measured and nothing is spent: everything is a function of numbers that the analyst knows or assumes.
+The error decreases as ε grows, so the smallest sufficient ε is found by bisection on ln ε. Nothing is measured and
+nothing is spent: everything is a function of numbers that the analyst knows or assumes.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.planning.caution import PlanningWarning, delta_caution, too_large
-from discreet.planning.formulas import Formula
-from discreet.planning.recognition import delta_for, formula_for, name_of
+from discreet.planning.caution import PlanningWarning, delta_caution, is_too_large
+from discreet.planning.formula import Formula
+from discreet.planning.recognition import delta_for, formula_for, recognize
 
-LEAST, MOST = 1e-6, 1e4  # of ε
-LITTLE = 10.0  # from here on ε promises next to nothing
+LEAST, MOST = 1e-6, 1e4  # the range of ε that is searched
+WEAK = 10.0  # a larger ε guarantees almost nothing
 HALVINGS = 60
-STRAINED = 0.1  # of the number of rows, in noise on it: from here on formulas are some 10 % off
-VALUE_SHARE = 0.6  # of ε, for a quantile whose interval is drawn as well
+MOST_COUNT_NOISE = 0.1  # relative noise on the number of rows; above it, formulas are about 10 % off
+VALUE_SHARE = 0.6  # the share of ε for the value of a quantile; the rest is for its interval
 
 
 @dataclass(frozen=True)
 class EpsilonPlan:
-    """An ε and the error that it is predicted to give. ``print`` shows it in words.
+    """The smallest ε for a target error, and the error that is predicted for it. ``print`` describes it in words.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class EpsilonPlan:
         ax.loglog(epsilons, self.curve(epsilons), label="predicted")
         ax.axhline(self.target, linestyle="--", color="0.4", label="target")
         if self.floor:
-            ax.axhline(self.floor, linestyle=":", color="0.4", label="no ε goes below")
+            ax.axhline(self.floor, linestyle=":", color="0.4", label="floor")
         ax.plot([self.epsilon], [self.predicted], "o", color="C3", label=f"ε = {self.epsilon:.3g}")
         ax.set(xlabel="ε", ylabel="error", title=f"{self.what}: {self.formula.n} rows, {self.guarantee.neighbors}")
         ax.legend()
@@ -110,16 +110,16 @@ class EpsilonPlan:
             f"Predicted: {self.predicted:.3g}, for a target of {self.target:.3g} ({self.measure}).",
         ]
         if self.floor:
-            lines.append(f"Of that {self.floor:.3g} is there whatever ε is.")
-        strain = self.formula.strain(self.guarantee)
-        if strain > STRAINED:
+            lines.append(f"Of that, {self.floor:.3g} remains whatever ε is.")
+        count_noise = self.formula.count_noise(self.guarantee)
+        if count_noise > MOST_COUNT_NOISE:
             lines.append(
-                f"That is rough: the noise on the number of rows is {strain:.0%} of it, which should be small."
+                f"This is a rough prediction: the noise on the number of rows is {count_noise:.0%} of that number."
             )
         if self.epsilon <= LEAST:
             lines.append("Any ε meets the target.")
-        if self.epsilon > LITTLE:
-            lines.append("So large an ε promises next to nothing: more rows, tighter bounds or a larger target help.")
+        if self.epsilon > WEAK:
+            lines.append("Such a large ε guarantees almost nothing: use more rows, tighter bounds or a larger target.")
         return "\n".join(lines)
 
 
@@ -155,40 +155,41 @@ def plan(
     n : int
         How many rows there will be.
     d : int
-        How many columns; 1 by default, or as many as an estimator's bounds have. Quantiles, histograms and counts have
-        one only.
+        How many columns; by default 1, or the number of columns of an estimator's bounds. Quantiles, histograms and
+        counts have one column only.
     target : float
         The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
         counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``EpsilonPlan.measure`` says it.
     delta : float, optional
-        By default 0 for statistics (Laplace noise). For PCA and mixtures 1e-6 or 0.01/n, whichever is less. Quantiles
-        spend none.
+        By default 0 for statistics (Laplace noise), and the smaller of 1e-6 and 0.01/n for PCA and mixtures. Quantiles
+        spend no δ.
     neighbors : str, optional
         ``"replace-one"`` (default) or ``"add-remove"``.
     width : float, optional
-        Of the declared bounds of each column; 1 by default.
+        The width of the declared bounds of each column; 1 by default.
     sampling : bool
-        Whether the target is about the population that the rows are drawn from, and not about the rows themselves.
+        Whether the target includes the sampling error, that is, refers to the population and not to the rows.
     spread : float, optional
-        The standard deviation of each column, as far as it matters; by default that of evenly spread rows, width/√12.
+        The standard deviation of each column, where the formula uses it; by default that of uniform rows, width/√12.
     offset : float
-        How far the mean of each column lies from the middle of its bounds.
+        The distance of each column's mean from the middle of its bounds.
     counted : bool, optional
-        Whether the rows are counted privately: by default under add-remove only. Write True under replace-one where a
-        ``Schema`` leaves rows out for missing values.
+        Whether the rows are counted privately: by default under add-remove only. Set it to True under replace-one if a
+        ``Schema`` drops rows with missing values.
     q : float, optional
-        For a quantile: which, ½ by default.
+        For a quantile: its level; ½ by default.
     density : float, optional
-        For quantiles: of the rows at the quantile, by default 1/width. It means rows that lie evenly around it: no
-        ties, as of rounded values, and no gaps wider than the target. Where there are, the plan is wrong.
+        For quantiles: the density of the rows at the quantile, by default 1/width. The formula assumes rows that are
+        evenly spread around it: no ties, as with rounded values, and no gaps wider than the target. Otherwise the plan
+        is wrong.
     share : float
-        For quantiles: of ε, for the value. By default 0.6: the rest draws its interval. 1 where none is drawn.
+        For quantiles: the share of ε for the value. By default 0.6, and the rest draws its interval; 1 for no interval.
     cells : int
-        For a histogram.
+        For a histogram: the number of cells.
     n_components : int, optional
-        For PCA and mixtures; 1 by default.
+        For PCA and mixtures: the number of components; 1 by default.
     gap : float, optional
-        For PCA, needed: by how much the variance along the last axis that is kept exceeds the next one, in squared
+        Required for PCA: the difference between the variance along the last principal axis and the next one, in squared
         units.
 
     Returns
@@ -204,9 +205,9 @@ def plan(
     mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
     Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
     """
-    question = name_of(what)
+    question = recognize(what)
     target = positive("target", target)
-    relation = Neighbors.parse(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)
+    relation = Neighbors.parse(neighbors or question.get("neighbors") or Neighbors.REPLACE_ONE)
     private = relation is Neighbors.ADD_REMOVE
     if counted is False and private:
         raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")
@@ -228,9 +229,9 @@ def plan(
     )
     guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
     result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))
-    caution = delta_caution(result.delta, formula.n, "record") if too_large(result.delta, formula.n) else ""
-    if not caution and result.epsilon > LITTLE:
-        caution = f"ε={result.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
+    caution = delta_caution(result.delta, formula.n, "record") if is_too_large(result.delta, formula.n) else ""
+    if not caution and result.epsilon > WEAK:
+        caution = f"ε={result.epsilon:.3g} guarantees almost nothing; use more rows, tighter bounds or a larger target."
     if caution:
         warnings.warn(caution, PlanningWarning, stacklevel=2)
     return EpsilonPlan(question.name, result, target, formula)
@@ -246,7 +247,7 @@ def least_epsilon(formula: Formula, guarantee: Guarantee, target: float) -> floa
         raise ArgumentError(
             "target",
             target,
-            f"one above {formula.floor:.4g}, which no ε goes below for n={formula.n} rows",
+            f"one above {formula.floor:.4g}, the error that remains for any ε with n={formula.n} rows",
             write="a larger target or plan for more rows",
         )
     low, high = math.log(LEAST), math.log(MOST)

@@ -1,4 +1,4 @@
-"""Methods of composition side by side, and the losses of the DP-EM paper to try them on.
+"""``compare``: ε by every method of composition, and ``dpem_losses``: the losses of the DP-EM paper as an example.
 
 ``dpem_losses`` has the two scenarios of that paper, to reproduce its figures with ``compose`` and ``calibrate``. Each
 of J steps perturbs the K weights once, the K means and the K covariances: 2K + 1 mechanisms (section 4.2).
@@ -31,7 +31,7 @@ class Comparison:
     ----------
     delta : ndarray of shape (n,)
     epsilon : mapping of str to ndarray of shape (n,)
-        One row a method; ∞ where the method promises nothing.
+        One array for each method; ∞ where the method gives no guarantee.
     neighbors : Neighbors
     """
 
@@ -52,7 +52,7 @@ class Comparison:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw ε against δ, or bars where there is one δ, and return the axes.
 
-        A method that promises nothing is named as such. Needs matplotlib: ``pip install 'discreet[plot]'``.
+        A method without a guarantee is labelled as such. Needs matplotlib: ``pip install 'discreet[plot]'``.
         """
         if ax is None:
             try:
@@ -64,13 +64,13 @@ class Comparison:
         if len(self.delta) == 1:
             heights = [float(values[0]) for values in self.epsilon.values()]
             bars = ax.barh(list(self.epsilon), [height if np.isfinite(height) else 0.0 for height in heights])
-            ax.bar_label(bars, [f"{h:.3g}" if np.isfinite(h) else "promises nothing" for h in heights], padding=3)
+            ax.bar_label(bars, [f"{h:.3g}" if np.isfinite(h) else "no guarantee" for h in heights], padding=3)
             ax.set_xlabel(f"ε at δ = {self.delta[0]:g} ({self.neighbors})")
             ax.invert_yaxis()
         else:
             order = np.argsort(self.delta)
             for style, (method, values) in zip(cycle(("-", "--", "-.", ":")), self.epsilon.items(), strict=False):
-                name = method if np.isfinite(values).any() else f"{method} (promises nothing)"
+                name = method if np.isfinite(values).any() else f"{method} (no guarantee)"
                 ax.plot(self.delta[order], values[order], style, label=name)
             ax.set(xscale="log", xlabel="δ", ylabel=f"ε ({self.neighbors})")
             ax.legend()

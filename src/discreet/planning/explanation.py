@@ -12,8 +12,8 @@ from discreet.arguments import ArgumentError, integer, iterable, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.guarantees.loss import MOST, Losses, as_counts
-from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
-from discreet.planning.tradeoff import belief, beyond, tradeoff_of
+from discreet.planning.caution import MILD, PlanningWarning, delta_caution, is_too_large
+from discreet.planning.tradeoff import belief, excluded_probability, tradeoff_of
 
 PRIORS = (0.01, 0.1, 0.5)
 ALARMS = (0.001, 0.01)
@@ -197,7 +197,7 @@ def explain(
         stated, failure = _stated(guarantee, n, delta)
         whole = True
     accuracy = tradeoff.accuracy()
-    chance = beyond(stated.delta)
+    chance = excluded_probability(stated.delta)
     largest = tradeoff.log_ratio(stated.epsilon, chance) if chance else stated.epsilon
     result = Explanation(
         guarantee=stated,
@@ -214,7 +214,7 @@ def explain(
         grade=next(word for most, word in GRADES if accuracy <= most),
         caution=delta_caution(failure, n, unit),
     )
-    if too_large(failure, n):
+    if is_too_large(failure, n):
         warnings.warn(result.caution, PlanningWarning, stacklevel=2)
     return result
 

@@ -1,7 +1,7 @@
-"""Which formula is meant: by a name, by a statistic's function, or by an estimator.
+"""Choose the formula for a name, a function of ``discreet.statistics`` or an estimator, and check its numbers.
 
-Functions are known by their ``__name__``, estimators by the name of their class, and what they were set to is read off
-their attributes. So nothing of those rooms is imported.
+Functions are recognized by their ``__name__``, estimators by the name of their class, and their parameters are read
+from their attributes. So this module imports neither room.
 """
 
 from __future__ import annotations
@@ -13,19 +13,10 @@ from typing import Any
 from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
 from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
-from discreet.planning.formulas import (
-    SHAPES,
-    AxesFormula,
-    CellsFormula,
-    CountFormula,
-    CovarianceFormula,
-    Formula,
-    InterquartileRangeFormula,
-    MeanFormula,
-    MixtureFormula,
-    QuantileFormula,
-    VarianceFormula,
-)
+from discreet.planning.formula import CellsFormula, CountFormula, Formula
+from discreet.planning.mixture_formula import SHAPES, MixtureFormula
+from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
+from discreet.planning.quantile_formulas import InterquartileRangeFormula, QuantileFormula
 from discreet.records import Ball, Box, space_of
 
 NAMES = (
@@ -47,28 +38,28 @@ SINGLE = ("median", *(one.name for one in (QuantileFormula, InterquartileRangeFo
 
 @dataclass(frozen=True)
 class PlannedQuestion:
-    """What was asked about: a formula's name, and what an estimator says of itself where one was given."""
+    """The name of a formula, and the estimator where one was given."""
 
     name: str
     estimator: Any = None
 
-    def said(self, attribute: str) -> Any:
-        """Return what the estimator was set to, None where there is none."""
+    def get(self, attribute: str) -> Any:
+        """Return a parameter of the estimator; None where there is no estimator."""
         return getattr(self.estimator, attribute, None)
 
     @property
     def space(self) -> Box | Ball | None:
         """The bounds that the estimator was given."""
-        bounds = self.said("bounds")
+        bounds = self.get("bounds")
         return None if bounds is None else space_of(bounds)
 
 
-def name_of(what: Any) -> PlannedQuestion:
-    """Return the question that a name, a function, an estimator or its class stands for.
+def recognize(what: Any) -> PlannedQuestion:
+    """Return the formula's name for a name, a function, an estimator or its class.
 
-    >>> name_of("mean")
+    >>> recognize("mean")
     PlannedQuestion(name='mean', estimator=None)
-    >>> name_of("mode")
+    >>> recognize("mode")
     Traceback (most recent call last):
         ...
     discreet.arguments.ArgumentError: what='mode': expected one of 'mean', ..., or a function or estimator ...
@@ -116,7 +107,7 @@ def formula_for(
             raise ArgumentError(flag, value, "True or False")
     n, d = integer("n", n, least=1, most=MOST), _columns(question, d)
     if d > 1 and name in SINGLE:
-        raise ArgumentError("d", d, f"None or 1, as what={name!r} is not asked of several columns at once")
+        raise ArgumentError("d", d, f"None or 1, since what={name!r} is for a single column")
     wide = _width(question, d, width)
     std = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
@@ -140,7 +131,7 @@ def formula_for(
             )
         return AxesFormula(**bounded, gap=positive("gap", gap), components=count)
     if name == "gaussian-mixture":
-        shape = choice("covariance_type", question.said("covariance_type") or "full", SHAPES)
+        shape = choice("covariance_type", question.get("covariance_type") or "full", SHAPES)
         return MixtureFormula(**rows, components=_components(question, n_components), shape=shape)
     if name == "count":
         return CountFormula(**rows)
@@ -168,8 +159,8 @@ def _quantile(name: str, q: float | None) -> float:
 
 
 def _components(question: PlannedQuestion, given: int | None) -> int:
-    said = question.said("n_components") if given is None else given
-    return integer("n_components", 1 if said is None else said, least=1)
+    chosen = question.get("n_components") if given is None else given
+    return integer("n_components", 1 if chosen is None else chosen, least=1)
 
 
 def _columns(question: PlannedQuestion, d: int | None) -> int:
@@ -183,7 +174,7 @@ def _columns(question: PlannedQuestion, d: int | None) -> int:
 
 
 def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
-    """Return the width of a cube whose surrounding ball is that of the bounds; 1 where nothing says."""
+    """Return the width of the cube with the same circumscribed ball as the bounds; 1 where there are no bounds."""
     if width is not None:
         return positive("width", width)
     space = question.space
@@ -196,12 +187,12 @@ def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
 
 def delta_for(question: PlannedQuestion, formula: Formula, delta: float | None) -> float:
     """Return δ: as given, as the estimator says, or the default one."""
-    chosen = question.said("delta") if delta is None else delta
+    chosen = question.get("delta") if delta is None else delta
     if chosen is None:
-        chosen = min(DEFAULT_DELTA, MILD / formula.n) if formula.gaussian else 0.0
+        chosen = min(DEFAULT_DELTA, MILD / formula.n) if formula.needs_delta else 0.0
     checked = probability("delta", chosen)
-    if formula.gaussian and not checked:
+    if formula.needs_delta and not checked:
         raise ArgumentError("delta", chosen, f"one above 0, as {question.name} takes Gaussian noise")
-    if formula.drawn and checked:
+    if formula.spends_no_delta and checked:
         raise ArgumentError("delta", chosen, f"None or 0, as what={question.name!r} spends no δ")
     return checked

@@ -41,8 +41,8 @@ do: an output of probability τ under P and e^(−t)τ under Q, against all else
 e^ε Q by τ − e^(ε−t)τ = δ. By all else Q exceeds e^ε P by 1 − (τ − δ)/x − x(1 − τ), x = e^ε: it is δ at x = 1, concave,
 and does not grow for τ ≤ (1 + δ)/2.
 
-At τ = δ there is no t at all. ``beyond`` takes τ = 10δ, for which t = ε + 0.106, where 2δ would have ε + ln 2; or the
-middle of δ and 1, where that is less.
+At τ = δ there is no such t. ``excluded_probability`` uses τ = 10δ, which gives t = ε + 0.106, where 2δ would give
+ε + ln 2; or the middle of δ and 1, where that is less.
 """
 
 from __future__ import annotations
@@ -212,10 +212,10 @@ def belief(epsilon: float, prior: float) -> float:
     return prior / (prior + (1.0 - prior) * math.exp(-epsilon))
 
 
-def beyond(delta: float) -> float:
+def excluded_probability(delta: float) -> float:
     """Return the probability that is left out of what is said of beliefs: 10δ, or the middle of δ and 1; 0 at δ = 0.
 
-    >>> round(beyond(1e-6), 12), beyond(0.5), beyond(0.0)
+    >>> round(excluded_probability(1e-6), 12), excluded_probability(0.5), excluded_probability(0.0)
     (1e-05, 0.75, 0.0)
     """
     return min(TENFOLD * delta, (1.0 + delta) / 2.0) if delta else 0.0

@@ -1,14 +1,14 @@
-"""What must be proved: every question that can be asked of rows, and every mechanism, by family.
+"""Queries and mechanisms, by family: everything in the library that needs a privacy proof.
 
 This room guarantees that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
-question says what it takes from rows, and in which parts its sum comes (``question``). A mechanism says from public
-numbers what to charge and what to draw (``mechanism``), and draws nothing: the door does. ``bound`` is where a
-sensitivity is derived and contributions are held to their bound, ``search`` attacks bounds, ``naming`` writes questions
-into files. It may import ``arguments``, ``plain``, ``guarantees``, ``noise`` and ``records``.
+question defines what it computes from rows, and the named parts of its sum (``question``). A mechanism decides from
+public numbers what to charge and what to draw (``mechanism``). It draws nothing itself: the door does. ``bound``
+derives sensitivities and clips contributions to their bound, ``search`` attacks bounds, ``naming`` writes questions to
+files. It may import ``arguments``, ``plain``, ``guarantees``, ``noise`` and ``records``.
 
 The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (regularised losses of labelled rows),
-``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over part of what a row
-has. A test sees that no question and no mechanism of the library stands elsewhere.
+``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over some columns, rows or
+groups. A test checks that no question and no mechanism of the library is defined elsewhere.
 """
 
 from discreet.queries.bound import Bound, Setting

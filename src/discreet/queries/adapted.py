@@ -1,14 +1,15 @@
-"""Queries over part of what a row has: some of its columns, with a weight, within an interval, or in a group.
+"""Adaptors of queries: over some columns, with weights, within an interval, or in groups.
 
-Each takes another query and changes what a row contributes. With c the contribution of the other query, B ≥ ‖c(x)‖ and
-D ≥ ‖c(x) − c(x')‖ in one of the norms:
+Each takes another query and changes the contribution of a row. Let c be the contribution of the other query, with
+B ≥ ‖c(x)‖ and D ≥ ‖c(x) − c(x')‖ in one of the norms:
 
-- ``OfColumns``: c of some columns, perhaps in narrower bounds. The other query clips by itself, so B and D hold.
-- ``Weighted``: w·c with 0 ≤ w ≤ 1, the value of a column over its declared largest. w·c lies between 0 and c, so the
-  farthest that two of them can be apart is where each of them is at an end: max(D, B).
-- ``Within``: c where a column lies in a public interval, else 0: a weight of 0 or 1.
-- ``Grouped``: c in the place of the row's group, 0 in those of all others. One row: B. Two rows of one group: D. Two of
-  different groups are at right angles: √2·B in L2, 2·B in L1.
+- ``OfColumns``: c of some columns, perhaps with narrower bounds. The other query clips each row itself, so B and D
+  hold.
+- ``Weighted``: w·c with 0 ≤ w ≤ 1, the value of a column over its declared maximum. w·c lies between 0 and c, so the
+  distance of two of them is largest where each of them is at an end: max(D, B).
+- ``Within``: c where a column lies in a public interval, otherwise 0: a weight of 0 or 1.
+- ``Grouped``: c in the place of the row's group, 0 in the places of all others. One row: B. Two rows of one group: D.
+  Two rows of different groups are orthogonal: √2·B in L2, 2·B in L1.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 
-def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
-    """Return where a column of the space can lie: the sides of a box, centre ± radius for a ball.
+def column_limits(space: Box | Ball, column: int) -> tuple[float, float]:
+    """Return the declared limits of a column: the sides of a box, or centre ± radius of a ball.
 
-    >>> limits_of(Box([0, 40], [120, 250]), 1), limits_of(Ball(2.0, center=[1.0]), 0)
+    >>> column_limits(Box([0, 40], [120, 250]), 1), column_limits(Ball(2.0, center=[1.0]), 0)
     ((40.0, 250.0), (-1.0, 3.0))
     """
     center = float(np.asarray(space.center).reshape(-1)[column])
@@ -42,12 +43,12 @@ def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
 
 
 @np.errstate(all="ignore")
-def column_share(space: Box | Ball, x: Any, column: int) -> Any:
-    """Return where in its interval each row's column lies, from 0 at the low end to 1 at the high end.
+def scale_column(space: Box | Ball, x: Any, column: int) -> Any:
+    """Return the column scaled to [0, 1] by its declared limits.
 
-    In [0, 1] for any row whatever; a NaN is in the middle. Elementwise and array-API generic.
+    The result is in [0, 1] for any row; a NaN becomes ½. Elementwise and array-API generic.
     """
-    low, high = limits_of(space, column)
+    low, high = column_limits(space, column)
     half = high / 2.0 - low / 2.0
     xp = array_namespace(x)
     y = (xp.astype(x[:, column], xp.float64) - (low / 2.0 + high / 2.0)) / half
@@ -58,7 +59,7 @@ ROWS_APART = {"replace_l2": "l2", "replace_l1": "l1"}
 
 
 class _Adapted(Query):
-    """What all of them share: the other query's name and parts."""
+    """Base class of the adaptors: the name and the parts of the other query."""
 
     query: Query
 
@@ -159,16 +160,16 @@ class _Scaled(_OnRows):
         for name, one in ROWS_APART.items():
             most = max(own.attained.get(name, 1.0) * own.replace(one), own.attained.get(one, 1.0) * own.norm(one))
             attained[name] = most / apart[name] if math.isfinite(apart[name]) else 1.0
-        l1 = None if own.l1 is None else own.l1
-        return Bound(own.l2, l1, apart["replace_l2"], None if l1 is None else apart["replace_l1"], attained)
+        replace_l1 = None if own.l1 is None else apart["replace_l1"]
+        return Bound(own.l2, own.l1, apart["replace_l2"], replace_l1, attained)
 
     def contributions(self, block: Block) -> Any:
         """Return w·c."""
         return self.weight(block)[:, None] * self.query.contributions(block)
 
     def sum(self, block: Block) -> Any:
-        """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
-        rows = self.weight(block)[:, None] * self.query.hold(block)
+        """Return the sum of w·c, each c clipped to the bound of the other query, with its ball."""
+        rows = self.weight(block)[:, None] * self.query.clipped_contributions(block)
         return array_namespace(rows).sum(rows, axis=0)
 
 

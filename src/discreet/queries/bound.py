@@ -1,25 +1,26 @@
-"""How far one person can move a sum: the norms that a query proves, and the sensitivity that follows.
+"""Bounds on the contribution of one row, and the sensitivity that follows from them.
 
 This is the one place where a sensitivity is derived from a bound, a neighbour relation and the number of rows that a
-unit may have. With c(x) the contribution of a row and m rows a unit at most:
+unit may have. Let c(x) be the contribution of a row, and m the largest number of rows of a unit:
 
-- add-remove: the unit's rows come or go, so the sum moves by at most m·sup ‖c(x)‖;
-- replace-one: the unit's rows are replaced by others, of which there may be fewer or more (up to m), and any of which
-  may be dropped (missing values) and then contributes zero. Pair them up as far as they go: each pair moves the sum
-  by at most D = sup ‖c(x) − c(x')‖, each row that is left over by at most B = sup ‖c(x)‖. There are at most m pairs and
-  left-over rows together, so it is at most m·max(D, B).
+- add-remove: the unit's rows are added or removed, so the sum changes by at most m·sup ‖c(x)‖;
+- replace-one: the unit's rows are replaced by others. There may be fewer or more of these (up to m), and any of them
+  may be dropped (missing values) and then contributes zero. Pair old and new rows as far as possible: each pair changes
+  the sum by at most D = sup ‖c(x) − c(x')‖, each unpaired row by at most B = sup ‖c(x)‖. There are at most m pairs and
+  unpaired rows together, so the sum changes by at most m·max(D, B).
 
-**Contributions are held to their bound** (``Bound.hold``), row by row: what a wrong proof, or code from outside, cannot
-exceed. One that is longer than its bound B, in L2 or where there is one in L1, is multiplied by B over its length; one
-that is not finite becomes 0. Where a public ball (centre, r) is given, it is moved towards the centre instead, until it
-is within r of it in L2.
+**Contributions are clipped to their bound** (``Bound.clip_contributions``), row by row. So neither a wrong proof nor a
+user's code can exceed it. A contribution that is longer than its bound B, in L2 or, where there is such a bound, in L1,
+is multiplied by B over its length. One that is not finite becomes 0. Where a public ball (centre, r) is given, the
+contribution is moved towards the centre instead, until it is within r of it in L2.
 
-*Proof of the norm.* A row is left as it is where its computed length is at most B(1 + ρ), ρ the query's ``roundoff``,
-which is charged as float error. Otherwise it is scaled: the length of D numbers is off by at most (D/2 + 4)u, the
-quotient and the product by a few u, u = 2⁻⁵³, so what is summed is at most B(1 + (D + 16)u) long, which
-``Setting.sensitivity`` charges. Where the largest number m of all rows has √D·m ≤ B(1 + ρ), or D·m in L1, no row is
-longer than that, up to the same roundings, and none is looked at. Squares do not overflow: a row whose length is not
-finite is first divided by its largest number. Shortening in L1 lengthens nothing in L2, and the other way round.
+*Proof of the norm.* A row is unchanged if its computed length is at most B(1 + ρ), where ρ is the query's ``roundoff``,
+which is charged as float error. Otherwise it is scaled: with u = 2⁻⁵³, the length of D numbers is off by at most
+(D/2 + 4)u, the quotient and the product by a few u, so the scaled row is at most B(1 + (D + 16)u) long, which
+``Setting.sensitivity`` charges. If the largest number m of all rows has √D·m ≤ B(1 + ρ), or D·m ≤ B(1 + ρ) in L1, no
+row is longer than that, up to the same roundings, and the lengths need not be computed. Squares do not overflow: a row
+whose length is not finite is first divided by its largest number. Shortening in L1 lengthens nothing in L2, and vice
+versa.
 """
 
 from __future__ import annotations
@@ -45,23 +46,23 @@ UNIT_ROUNDOFF = 2.0**-53
 
 @dataclass(frozen=True)
 class Bound:
-    """Norms of one row's contribution c(x), over every row that there can be.
+    """Bounds on the norm of one row's contribution c(x), over all possible rows.
 
     Parameters
     ----------
     l2 : float
         At least sup ‖c(x)‖₂.
     l1 : float or None
-        At least sup ‖c(x)‖₁; None where the query has no use for it (Laplace noise is then refused).
+        At least sup ‖c(x)‖₁; None where the query proves no such bound (Laplace noise is then refused).
     replace_l2, replace_l1 : float or None
         At least sup ‖c(x) − c(x')‖; None for twice the norm, which always holds.
     center, radius : tuple of float, float
-        A public ball that contributions are held to in L2 (``hold``): then two are at most twice the radius apart,
-        whatever the query's own proof is worth. ``l2``, and ``l1`` where there is one, must be at least that of the
-        ball.
+        A public ball that contributions are clipped to in L2 (``clip_contributions``). Two contributions are then at
+        most twice the radius apart, even if the query's own proof is wrong. ``l2``, and ``l1`` where it is given, must
+        be at least the norm of the ball.
     attained : mapping of str to float
-        For each of the four names, the share of the bound that some rows are known to attain; 1 where it is not
-        named, which claims that the bound is tight. The worst-neighbour search must find at least 0.99 of it.
+        For each of the four norms, the share of the bound that some rows are known to attain. By default 1, which
+        claims that the bound is tight. The worst-neighbour search must find at least 0.99 of this share.
 
     Examples
     --------
@@ -90,8 +91,8 @@ class Bound:
         if self.center is not None and self.radius is not None:
             object.__setattr__(self, "center", _finite(self.center))
             reach = math.sqrt(len(self.center)) * self.radius  # of the ball, in L1
-            held = {"l2": math.hypot(*self.center) + self.radius, "l1": math.fsum(map(abs, self.center)) + reach}
-            for name, most in held.items():
+            norms = {"l2": math.hypot(*self.center) + self.radius, "l1": math.fsum(map(abs, self.center)) + reach}
+            for name, most in norms.items():
                 if self.norm(name) < most * (1.0 - 1e-12):  # shortening would move rows out of the ball again
                     raise ArgumentError(name, self.norm(name), f"at least that of the ball, {most!r}")
         given: Any = self.attained
@@ -110,17 +111,17 @@ class Bound:
         return most if norm == "l1" or self.radius is None else min(most, 2.0 * self.radius)
 
     def sensitivity(self, norm: str, neighbors: Neighbors | str, *, max_rows: int = 1) -> float:
-        """Return how far apart, in ``norm`` ("l1" or "l2"), the sums of two neighbouring data sets can be."""
+        """Return the largest distance between the sums of two neighbouring data sets, in ``norm`` ("l1" or "l2")."""
         rows = integer("max_rows", max_rows, least=1)
         if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
             return rows * self.norm(norm)
         return rows * max(self.replace(norm), self.norm(norm))
 
-    def hold(self, rows: Any, roundoff: float = 0.0) -> Any:
-        """Return contributions, one a row, none longer than the bound; those that are not are not touched.
+    def clip_contributions(self, rows: Any, roundoff: float = 0.0) -> Any:
+        """Return contributions, one per row, clipped to the bound; those within the bound are unchanged.
 
         >>> import numpy as np
-        >>> Bound(l2=1.0).hold(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 0.0]])).round(2).tolist()
+        >>> Bound(l2=1.0).clip_contributions(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 0.0]])).round(2).tolist()
         [[0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]
         """
         with errstate(all="ignore"):  # what overflows is shortened like the rest
@@ -143,21 +144,21 @@ def _lengths(rows: Any, norm: str) -> Any:
 def _shorten(rows: Any, norm: str, most: float, roundoff: float) -> Any:
     """Return rows whose length in a norm is at most ``most``."""
     xp = array_namespace(rows)
-    most, allowed = float(most), float(most * (1.0 + roundoff))  # an array takes numbers of Python, none of NumPy
+    most, allowed = float(most), float(most * (1.0 + roundoff))  # arrays of other libraries take no NumPy scalars
     if not rows.shape[0]:
         return rows
     largest = max(float(xp.max(rows)), -float(xp.min(rows)))  # NaN where a row has one
     if largest * (rows.shape[1] if norm == "l1" else math.sqrt(rows.shape[1])) <= allowed:
-        return rows  # no row can be longer, and this is four times as fast as to look at each
-    unit = 1.0 if 1e-100 < most < 1e100 else most  # squares of others would underflow
-    fits = _lengths(rows if unit == 1.0 else rows / unit, norm) <= allowed / unit  # NaN and what overflows do not
+        return rows  # no row can be longer; four times as fast as computing every length
+    unit = 1.0 if 1e-100 < most < 1e100 else most  # otherwise squares would underflow
+    fits = _lengths(rows if unit == 1.0 else rows / unit, norm) <= allowed / unit  # False for NaN and overflow
     if bool(xp.all(fits)):
         return rows
-    return _scaled(rows, norm, most, allowed)
+    return _scale(rows, norm, most, allowed)
 
 
-def _scaled(rows: Any, norm: str, most: float, allowed: float) -> Any:
-    """Return rows of which those longer than what is allowed are scaled to ``most``, and those without a length 0."""
+def _scale(rows: Any, norm: str, most: float, allowed: float) -> Any:
+    """Scale rows that are longer than ``allowed`` to the length ``most``; rows that are not finite become 0."""
     xp = array_namespace(rows)
     finite = xp.all(xp.isfinite(rows), axis=1)
     rows = xp.where(finite[:, None], rows, xp.zeros_like(rows))
@@ -172,13 +173,13 @@ def _scaled(rows: Any, norm: str, most: float, allowed: float) -> Any:
 
 @dataclass(frozen=True)
 class Setting:
-    """Public numbers about the rows.
+    """Public facts about the rows, from which a mechanism plans.
 
     Attributes
     ----------
     neighbors : Neighbors
     max_rows : int
-        Rows that a unit may have.
+        The largest number of rows of a unit.
     rows : int
         A public bound on the number of rows.
     accumulation : float
@@ -194,13 +195,13 @@ class Setting:
     complete: bool = False
 
     def sensitivity(self, query: Query, norm: str) -> float:
-        """Return how far apart two neighbours' computed sums can be.
+        """Return the largest distance between the computed sums of two neighbouring data sets.
 
-        That is the distance of the ideal sums, and both float errors. Contributions that are held to their bound may
+        It is the distance of the ideal sums plus both float errors. Contributions that are clipped to their bound may
         exceed it by the roundings of a length and a product, at most ``size`` + 16 of them.
         """
-        held = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
-        bound = held * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
+        clipped = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
+        bound = clipped * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
         errors = query.float_error(self.rows, self.accumulation), self.max_rows * query.bound.l2 * query.roundoff
         if not all(0.0 <= error < math.inf for error in errors):
             raise ArgumentError(("float_error", "roundoff"), errors, "finite numbers of at least 0")
@@ -208,12 +209,12 @@ class Setting:
         return bound + 2.0 * error * (math.sqrt(query.size) if norm == "l1" else 1.0)
 
     def largest(self, query: Query) -> float:
-        """Return a bound on the size of every coordinate of the sum."""
+        """Return a bound on the absolute value of every coordinate of the sum."""
         return self.rows * query.bound.l2 * (1.0 + 1e-6)
 
 
 def _finite(center: Any) -> tuple[float, ...]:
-    """Return the middle of a ball as numbers; one that is no number would hold nothing."""
+    """Return the centre of a ball as finite floats; a NaN would disable the clipping."""
     numbers = list(center) if iterable(center) else [math.nan]
     if not all(isinstance(one, Real) and math.isfinite(one) for one in numbers):
         raise ArgumentError("center", UNSHOWN, "finite numbers, one for each number that a row contributes")

@@ -1,16 +1,15 @@
-"""What a mechanism is: from public numbers it says what to charge and what to draw. It draws nothing itself.
+"""The base class of mechanisms, and the standard mechanisms for sums and selections, with their proofs.
 
-A ``Plan`` is made before anything is spent, and every refusal happens there. The door (``discreet.door.exit``) charges
-its loss, collects what the question takes from rows, and then
+A mechanism decides from public numbers what to charge and what to draw. It draws nothing itself. It makes a ``Plan``
+before anything is spent, and every refusal happens there. The door (``discreet.door.exit``) charges the loss, collects
+the input of the mechanism from the rows, and then
 
 1. samples the auxiliary distributions ``first``, which depend on no row (noise inside an objective, random blocks);
-2. computes ``target`` from what was collected and these samples, deterministically;
+2. computes ``target`` from the collected numbers and these samples, deterministically;
 3. makes the ``draw`` around the target;
-4. finishes what was drawn, by a function that sees nothing else of the rows.
+4. applies ``finish`` to the drawn numbers, a function that sees nothing else of the rows.
 
-What a mechanism proves, in its docstring, is that the result of 1 to 4 has the loss that it charges.
-
-The standard ones are here: noise on sums, and choices by scores that are sums; each with its proof.
+Each mechanism proves in its docstring that the result of steps 1 to 4 has the loss that it charges.
 """
 
 from __future__ import annotations
@@ -39,29 +38,29 @@ def as_is(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be charged and what will be drawn.
+    """The loss to charge and the draw to make.
 
     Attributes
     ----------
     loss : Loss
-        What is charged.
+        The loss to charge.
     parts : mapping of str to Part
-        The named parts of what comes out.
+        The named parts of the released numbers.
     draw : Draw
     kind : str
-        What the release says of it: ``"additive"``, ``"selection"``, ``"sampled"`` or ``"approximate"``.
+        The kind of mechanism in the release: ``"additive"``, ``"selection"``, ``"sampled"`` or ``"approximate"``.
     noise : NoiseDistribution or None
-        The noise of each number that comes out, where it is that of the draw.
+        The noise on each released number, where it is that of the draw.
     first : tuple of (Distribution, callable)
-        Auxiliary distributions, each with the size of its sample as a function of what was collected.
+        Auxiliary distributions, each with the size of its sample as a function of the collected numbers.
     target : callable
-        From what was collected, and the auxiliary samples, to what the draw is made around; private.
+        From the collected numbers and the auxiliary samples to the centre of the draw; private.
     finish : callable
-        From what was drawn to what comes out.
+        From the drawn numbers to the released ones.
     declared : mapping
-        What the user stated and nobody proved, as a sensitivity: the release says so.
+        What the user stated without proof, for example a sensitivity; the release contains it.
     facts : tuple
-        What the question said when this was planned (``Question.facts``).
+        The facts of the question at the time of planning (``Question.facts``).
     """
 
     loss: Loss
@@ -77,18 +76,18 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether what is drawn has its distribution exactly, or only as nearly as floats do."""
+        """Whether the draw has its distribution exactly, or only approximately, in floats."""
         return self.draw.exact and all(distribution.exact for distribution, _ in self.first)
 
 
 class Mechanism(ABC):
-    """A way from rows to a release. ``kind`` is what the release says of it."""
+    """A mechanism: it plans how a question is released. ``kind`` is its kind in the release."""
 
     kind: ClassVar[str] = "sampled"
 
     @abstractmethod
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return what to charge and what to draw, from public numbers; raise here or not at all."""
+        """Return the loss to charge and the draw, from public numbers; every refusal is raised here."""
 
 
 def additive_noise(
@@ -96,8 +95,8 @@ def additive_noise(
 ) -> GaussianNoise | LaplaceNoise:
     """Return noise on a grid for numbers of these sensitivities.
 
-    Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``. ``for_query`` adds what the
-    grid does to the sensitivity, and sets the scale so that the loss is the one asked for (``noise.distributions``).
+    It is Gaussian noise in L2 for a Gaussian loss, and Laplace noise in L1 for a ``LaplaceLoss``. ``for_query`` adds
+    the effect of the grid to the sensitivity, and sets the scale for the requested loss (``noise.distributions``).
     """
     if loss.gaussian is not None:
         return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=l2, largest=largest, size=size)
@@ -157,10 +156,10 @@ class Euclidean(Mechanism):
 class Exponential(Mechanism):
     """The exponential mechanism: candidate i with probability ∝ e^(η·score_i), drawn exactly.
 
-    Proof. Between neighbours the scores move by amounts that differ from one another by at most ``spread``, so the
+    Proof. Between neighbours the scores change by amounts that differ from one another by at most ``spread``, so the
     log-ratio of the two output distributions has a range of at most η·spread: bounded range ε at η = ε/spread. Each
-    exponent is a float product, wrong by at most 2⁻⁵³ of its size, 2⁻⁵³·η·s for scores of size s; both neighbours',
-    over two candidates: the range grows by 4 times that, which is taken off ε first.
+    exponent is a float product with a relative error of at most 2⁻⁵³, so an error of 2⁻⁵³·η·s for scores of size s. For
+    two neighbours and two candidates the range grows by 4 times that, which is subtracted from ε first.
     """
 
     kind = "selection"
@@ -186,12 +185,12 @@ class Exponential(Mechanism):
 
 
 class NoisyMax(Mechanism):
-    """The candidate whose score is largest after Laplace noise on each (the first among equals).
+    """Report noisy max: the candidate with the largest score after Laplace noise on each score (the first of equals).
 
-    Proof. Fix the noise of the others. Candidate i wins if its noise is at least some whole number of grid steps, which
-    moves between neighbours by at most ``spread`` and two steps for each of the two scores' rounding. The tail of the
-    rounded Laplace at whole steps is the Laplace tail half a step lower, which changes by at most e^(move/scale). So
-    scale = move/ε is ε-private.
+    Proof. Fix the noise of the other candidates. Candidate i is selected if its noise is at least some integer number
+    of grid steps. Between neighbours this threshold moves by at most ``spread`` and two steps for the rounding of each
+    of the two scores. The tail of the rounded Laplace distribution at whole steps is the Laplace tail half a step
+    lower, which changes by a factor of at most e^(move/scale). So scale = move/ε is ε-private.
     """
 
     kind = "selection"

@@ -1,11 +1,10 @@
-"""How questions are written into files and read again: so a release says what each row contributed to it.
+"""Serialization of questions: write them to files and read them again, so that a release contains its question.
 
-A question is an immutable value of public numbers, so it can be written down whole: the name of its kind and its
-fields, one inside the other. ``describe`` does that for questions of this library. One that a user wrote, or that holds
-a function, is not described, for a file cannot bring it back. A description keeps arrays as they are, copied;
-``as_plain`` turns them into plain values, number by number, when there is a file to write. ``read_question`` reads a
-description of either form. It makes nothing but the kinds of one table, from the fields that stand there, each of which
-checks what it is given as it does for every caller.
+A question is an immutable value of public numbers, so it can be serialized completely: the name of its kind and its
+fields, nested. ``describe`` does this for questions of this library. A user's own question, or one that contains a
+function, is not described, since a file cannot restore it. A description contains copies of arrays; ``as_plain``
+converts them to plain values for JSON. ``read_question`` reads a description of either form. It only creates classes of
+one table, from the fields in the description, and each class checks its arguments as usual.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ import numpy as np
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.question import Question
 
-# Where each kind is now. A file has the name on the right, which stays when a class moves; "name=Class" where the class
-# is called otherwise.
+# Where each kind is defined. A file contains the name on the right, which stays the same when a class moves;
+# "name=Class" where the class has been renamed.
 PLACES = {
     name: (module, kind or name)
     for module, names in {
@@ -53,8 +52,9 @@ PLACES = {
         "discreet.queries.objectives.margin_losses": "HuberHinge Logistic",
         "discreet.queries.objectives.minimum": "GaussianObjective Minimum NoisyMinimum PureObjective",
         "discreet.queries.series.factorization": "Blocks Tree",
-        "discreet.queries.series.fourier_choice": "Kept",
-        "discreet.queries.series.operators": "Fourier Identity Picked PrefixSums Toeplitz",
+        "discreet.queries.series.fourier_choice": "Kept=FourierCount",
+        "discreet.queries.series.fourier_operator": "Fourier",
+        "discreet.queries.series.operators": "Identity Picked PrefixSums Toeplitz",
         "discreet.queries.series.series_sums": "ColumnSums StepSums WaveSums",
         "discreet.queries.series.stream_sums": "StreamSums",
         "discreet.records.declared.spaces": "Ball Box",
@@ -62,13 +62,13 @@ PLACES = {
     for name, _, kind in (one.partition("=") for one in names.split())
 }
 NAMES = {place: name for name, place in PLACES.items()}
-# Files of earlier versions have "module:Class", of modules that are gone. The class tells, but for this one.
+# Files of earlier versions have "module:Class", with modules that no longer exist. The class is enough, except here.
 BEFORE = {"discreet.models.directions:Scatter": "directions.Scatter"}
 NUMBERS = {np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd"}
 
 
 class _ForeignError(Exception):
-    """Something that cannot be written down."""
+    """A value that cannot be serialized."""
 
 
 def describe(question: Any) -> dict[str, Any] | None:
@@ -106,7 +106,7 @@ def as_plain(description: Any) -> Any:
 
 
 def read_question(description: Mapping[str, Any]) -> Question:
-    """Return the question that ``describe`` wrote down.
+    """Return the question of a description.
 
     >>> from discreet import Box, Sum
     >>> read_question(describe(Sum(Box(0.0, 1.0)))) == Sum(Box(0.0, 1.0))
@@ -122,7 +122,7 @@ def read_question(description: Mapping[str, Any]) -> Question:
 
 
 def _find_kind(name: str) -> Any:
-    """Return the class of a name; also as files of earlier versions have it."""
+    """Return the class of a name, also of names in files of earlier versions."""
     name = BEFORE.get(name, name.partition(":")[2] or name)
     if name not in PLACES:
         raise ArgumentError("kind", name, "one of this library")

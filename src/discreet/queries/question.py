@@ -1,23 +1,24 @@
-"""What can be asked of rows: something small and public that says what it looks at and how it comes out.
+"""Questions that can be asked of rows: base classes ``Question``, ``Query``, ``Selection`` and ``RowQuery``.
 
-There are two kinds. A ``Query`` is a sum over rows of contributions whose norm it can prove; nearly all is one, and a
-``Selection`` is one whose sum gives candidates scores. A ``RowQuery`` needs the rows side by side, in order or in
-parts: order statistics, or a function that a user brings. All stay on the private side until the door draws from them.
+There are two kinds. A ``Query`` is a sum over rows of contributions with a proved bound on their norm; most questions
+are queries. A ``Selection`` is a query whose sum gives scores to candidates. A ``RowQuery`` needs all rows together, in
+order or in parts: order statistics, or a user's function. Their results stay on the private side until the door adds
+noise.
 
 A question is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
-release). A query clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
+release). A query clips each row itself, so its bound holds for any row. It stores nothing about the rows.
 
-To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``contributions``, and give the tests a way to
-make instances (``tests/support/instances.py``). The worst-neighbour search then runs over it.
+To write one, subclass ``Query`` and define ``name``, ``parts``, ``bound`` and ``contributions``. Then add a factory of
+instances to ``tests/support/instances.py``, and the worst-neighbour search attacks it.
 
-Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
-worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a
-faster ``sum`` or a ``collect`` of its own, where there is one, equals the sum of the contributions; a bound on
-differences that is below 2B; a ``roundoff`` or ``float_error`` below the default; the ``spread`` of a selection's
-scores.
+Where contributions are computed row by row, each is clipped to its bound (``Bound.clip_contributions``), even if the
+query's proof is wrong. The author of a query remains responsible for the following: that a row's contribution depends
+on no other row and on no state; that an overridden ``sum`` or ``collect`` equals the sum of the contributions; a bound
+on differences below 2B; a ``roundoff`` or ``float_error`` below the default; the ``spread`` of a selection's scores.
 
-The sum has named ``Part``s: how numbers in a row become a count, a vector or a symmetric matrix. A query weights its
-parts before they are summed, so that one noise serves them all; a release shows each with its weight undone.
+The sum has named ``Part``s, which say how consecutive numbers become a count, a vector or a symmetric matrix. A query
+weights its parts before they are summed, so that one noise distribution serves all of them. A release shows each part
+divided by its weight.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ Array = NDArray[np.float64]
 
 
 def additive_loss(guarantee: Guarantee) -> Loss:
-    """Return the loss of additive noise that spends a guarantee: Gaussian, or Laplace at δ = 0."""
+    """Return the loss of additive noise that spends exactly this guarantee: Gaussian, or Laplace at δ = 0."""
     if guarantee.delta:
         return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
     return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
 
 
 def upper_triangle(dimension: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    """Return which entries (i, j) of a symmetric matrix are packed, in order, and by what each is multiplied."""
+    """Return the packed entries (i, j) of a symmetric matrix, in order, and the factor of each."""
     i, j = np.triu_indices(dimension)
     return i, j, np.where(i == j, 1.0, math.sqrt(2.0))
 
 
 def upper_triangle_like(rows: Any, dimension: int) -> tuple[Any, Any, Any]:
-    """Return the same in the library and on the device of ``rows``."""
+    """Return ``upper_triangle`` in the array library and on the device of ``rows``."""
     xp = array_namespace(rows)
     return tuple(xp.asarray(part, device=device(rows)) for part in upper_triangle(dimension))
 
@@ -79,17 +80,17 @@ def pack_gram(rows: Any) -> Any:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a sum.
+    """One named part of a sum.
 
     Parameters
     ----------
     shape : tuple of int
-        The shape in which it is shown.
+        The shape in which a release shows it.
     weight : float
-        What it was multiplied with before the sum.
+        The factor that it was multiplied by before the sum.
     symmetric : bool
-        The last two axes are d×d matrices of which the upper triangle is kept, row by row, with √2 off the diagonal: so
-        the length of a packed vector is its matrix's Frobenius norm.
+        Whether the last two axes are symmetric d×d matrices. Only the upper triangle is stored, row by row, with a
+        factor of √2 off the diagonal, so that the norm of the packed vector is the Frobenius norm of the matrix.
     """
 
     shape: tuple[int, ...]
@@ -107,14 +108,14 @@ class Part:
 
     @property
     def size(self) -> int:
-        """How many numbers of the sum it takes."""
+        """How many numbers of the sum belong to it."""
         if not self.symmetric:
             return math.prod(self.shape)
         *several, d, _ = self.shape
         return math.prod(several) * d * (d + 1) // 2
 
     def unpack(self, values: Array) -> Array:
-        """Return the part with its weight undone, in its shape.
+        """Return the part divided by its weight, in its shape.
 
         >>> Part((2, 2), weight=2.0, symmetric=True).unpack(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
         [[1.0, 1.0], [1.0, 2.0]]
@@ -142,34 +143,34 @@ class Part:
 
 
 class Question(ABC):
-    """Something to ask of rows.
+    """A question about rows.
 
     Attributes
     ----------
     name : str
-        For the ledger and the release; public.
+        Its name in the ledger and in releases; public.
     """
 
     name: ClassVar[str]
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """The mechanism that it is made for; None for the default (``mechanism_for``)."""
+        """The mechanism of this question; None for the default (``mechanism_for``)."""
         return None
 
     @property
     def dimension(self) -> int:
-        """How many numeric columns a block must have, 0 where none is looked at; by default those of its ``space``."""
+        """How many numeric columns a block must have, 0 if none is used; by default those of its ``space``."""
         own: Space | None = getattr(self, "space", None)
         if own is None:
             raise TypeError(f"{type(self).__name__}: write dimension, how many numeric columns a row must have")
         return own.dimension
 
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise a ValueError where the question does not fit rows of these declarations; by public facts only.
+        """Raise a ValueError where the question does not fit rows with these declarations; uses public facts only.
 
-        A question that has a space of its own must have the curator's, or the ball around it, which clips nothing more,
-        or the ball that the curator's box is drawn around: two bounds for one thing are one too many.
+        The space of a question must be the curator's, or the ball around it, which clips nothing more, or the ball that
+        the curator's box encloses. Two different bounds for the same columns are not allowed.
         """
         own: Space | None = getattr(self, "space", None)
         balls = isinstance(own, Ball) and space is not None and (own == space.around or Box.holding(own) == space)
@@ -181,19 +182,19 @@ class Question(ABC):
         return additive_loss(guarantee)
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
-        """Return what noise is derived from; compared, with the noise, before and after rows are read."""
+        """Return the facts that the noise is derived from; the door compares them before and after rows are read."""
         return ()
 
     @abstractmethod
     def collect(self, records: Records, setting: Setting) -> Any:
-        """Return what the mechanism starts from; private. It must not raise for anything in a row.
+        """Return the private input of the mechanism. It must not raise for anything in a row.
 
-        An array, or, for a mechanism that must look at rows again and again once it has drawn noise, a way to sum.
+        It is an array, or a function that sums over the rows, for a mechanism that reads them repeatedly.
         """
 
 
 class RowQuery(Question):
-    """A question that needs the rows side by side. Its mechanism has the proof, for any rows whatever."""
+    """A question that needs all rows together. The proof, for any rows, is that of its mechanism."""
 
     @property
     @abstractmethod
@@ -203,18 +204,18 @@ class RowQuery(Question):
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many numbers it takes from each row."""
+        """How many numbers ``take`` returns for each row."""
 
     @abstractmethod
     def take(self, block: Block) -> Any:
-        """Return what is taken of each row, shape (n, width); of a row alone, whatever stands beside it."""
+        """Return the numbers of each row, shape (n, width); they depend on that row alone."""
 
     @abstractmethod
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the loss that spends a guarantee on this question."""
 
     def collect(self, records: Records, setting: Setting) -> Array:
-        """Return what is taken of each row that contributes, shape (rows, width)."""
+        """Return the numbers of each row that contributes, shape (rows, width)."""
         return records.gather(self.take, self.width)
 
 
@@ -233,18 +234,18 @@ class Query(Question):
 
     @abstractmethod
     def contributions(self, block: Block) -> Any:
-        """Return one row of contributions for each row of the block, shape (n, size). Array-API generic."""
+        """Return one contribution for each row of the block, shape (n, size). Array-API generic."""
 
     def sum(self, block: Block) -> Any:
-        """Return the sum of the block's contributions, each held to its bound; shape (size,).
+        """Return the sum of the block's contributions, each clipped to its bound; shape (size,).
 
-        Overridden where the sum can be had faster than its terms.
+        Overridden where the sum can be computed faster than its terms.
         """
-        rows = self.hold(block)
+        rows = self.clipped_contributions(block)
         return array_namespace(rows).sum(rows, axis=0)
 
-    def hold(self, block: Block) -> Any:
-        """Return the block's contributions, one a row, as floats of 64 bits, each held to its bound."""
+    def clipped_contributions(self, block: Block) -> Any:
+        """Return the block's contributions, one per row, as 64-bit floats, each clipped to its bound."""
         rows = self.contributions(block)
         xp = array_namespace(rows)
         if tuple(rows.shape) != (block.x.shape[0], self.size) or xp.isdtype(rows.dtype, "complex floating"):
@@ -252,22 +253,23 @@ class Query(Question):
                 f"contributions of {self.name!r}: expected {self.size} real numbers for each row; write an array of "
                 "shape (rows, size), whatever the rows hold"
             )
-        return self.bound.hold(xp.astype(rows, xp.float64, copy=False), self.roundoff)
+        return self.bound.clip_contributions(xp.astype(rows, xp.float64, copy=False), self.roundoff)
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
-        """Return the bound, and what its float error adds to it."""
+        """Return the bound, the roundoff and the size of the sum."""
         return (self.bound, self.roundoff, self.size)
 
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
-        """Return the sum over all rows.
+        """Return the sum over all rows, clipped to its public bound.
 
-        No sum is larger than the setting's bound. If it were (a file that grew), or were no number, an error would
-        tell; moving it back does not, and a move into a public interval brings no two sums farther apart in any norm.
+        No sum exceeds the setting's bound unless, for example, a file grew. Raising an error for such a sum, or for a
+        NaN, would reveal it. Clipping does not, and clipping to a public interval brings no two sums farther apart in
+        any norm.
 
-        A database forms contributions by itself, where nothing holds them to their bound. So it gets those of this
-        library's own queries, which the tests attack; for others rows are read.
+        A database computes contributions itself and does not clip them to their bound. So only this library's own
+        queries, which the tests attack, are computed in a database; for other queries the rows are read.
         """
-        from discreet.queries.naming import describe  # which knows every query
+        from discreet.queries.naming import describe  # it imports every query
 
         most = setting.largest(self)
         each = None if describe(self) is None else Contributions(self.contributions, self.bound.l2)
@@ -282,8 +284,8 @@ class Query(Question):
     def roundoff(self) -> float:
         """A bound on the float error of one row's contribution in L2, relative to ``bound.l2``.
 
-        Mapping a row into the unit ball and multiplying two of its coordinates takes at most 16 roundings a
-        coordinate and a norm of ``dimension`` squares; queries that do more say so.
+        Mapping a row into the unit ball and multiplying two of its coordinates takes at most 16 roundings per
+        coordinate and a norm of ``dimension`` squares. Queries with more operations override this.
         """
         return (self.dimension + 16.0) * UNIT_ROUNDOFF
 
@@ -296,14 +298,14 @@ class Query(Question):
 
 
 class Selection(Query):
-    """A sum over rows, and scores of candidates that follow from it."""
+    """A sum over rows that determines scores of candidates."""
 
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
         return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
-        """Return the spread and the largest score beside those of the sum."""
+        """Return the facts of the sum, the spread and the largest score."""
         return (*super().facts(setting), self.spread(setting), self.largest_score(setting))
 
     @abstractmethod
@@ -316,4 +318,4 @@ class Selection(Query):
 
     @abstractmethod
     def largest_score(self, setting: Setting) -> float:
-        """Return a public bound on the size of every score."""
+        """Return a public bound on the absolute value of every score."""

@@ -1,16 +1,17 @@
 """The search for worst neighbours: an attack on a query's bound.
 
-Given a query (its public parameters are part of what is searched over: the registry makes many), look for rows whose
-contribution is largest, and for two rows whose contributions are farthest apart. What is found is a lower bound on the
-true sensitivity: it must not exceed the proved one, and where that claims to be tight it must come close.
+For a given query, look for the row with the largest contribution, and for the two rows with the largest distance
+between their contributions. (The tests also search over public parameters: their registry makes many instances of each
+query.) The result is a lower bound on the true sensitivity. It must not exceed the proved bound, and must come close
+where that claims to be tight.
 
-The rows are tried by themselves, through ``contributions``, and among others, through the ``sum`` that is really
-measured: a sum that divides by an exact count, say, is fine row by row and not fine at all in a small group.
+Rows are tried alone, through ``contributions``, and among others, through the measured ``sum``. For example, a sum that
+is divided by an exact count may pass row by row, but fails in a small group.
 
-Starts: corners of the space, its centre, rows inside, far outside, equal rows, changed categories. From the best of
-them, steepest ascent with numerical gradients, in coordinates in which the space is a unit box, and by changing one
-category at a time; the best climb side by side, because a query answers for many rows nearly as fast as for one. How
-many categories a row has in how many columns says ``query.categories``: a number for one column, a tuple for several.
+The search starts at corners of the space, its centre, rows inside, rows far outside, equal rows and changed categories.
+The best of these are improved by steepest ascent with numerical gradients, in coordinates in which the space is a unit
+box, and by changing one category at a time. Several ascents run at once, because a query is nearly as fast for many
+rows as for one. ``query.categories`` gives the number of categories: an int for one column, a tuple for several.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from discreet.records import Ball, Block, Box
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-CHANGES = 128  # of one category that a step of the climb tries
-SIDE_BY_SIDE = 2**21  # numbers a side that climbs may hold at a time; those of large queries go one after the other
+CHANGES = 128  # how many changes of one category a step tries
+SIDE_BY_SIDE = 2**21  # how many numbers the ascents may have in memory at a time; large queries run one by one
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The largest distance that was found, in one of the norms of ``Bound``, and the bound on it."""
+    """The largest distance found by the search, in one of the norms of ``Bound``, and the bound on it."""
 
     norm: str
     result: float
@@ -49,12 +50,12 @@ class Finding:
 
     @property
     def tight(self) -> bool:
-        """Whether as much of the bound was found as it claims to be attained."""
+        """Whether the search reached the share of the bound that is claimed to be attained."""
         return self.result >= 0.99 * self.attained * self.bound
 
 
 def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30) -> list[Finding]:
-    """Return what the search found for each norm that the query bounds."""
+    """Search for worst neighbours, and return a finding for each norm that the query bounds."""
     rows = _starts(rng, 2 * query.dimension, starts)
     codes = np.stack([random_codes(query, rng, len(rows)) for _ in range(2)], axis=1)
     pairs = rows.reshape(len(rows), 2, query.dimension)
@@ -79,7 +80,7 @@ def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64
 
 
 def _best(result: Array) -> NDArray[np.int64]:
-    """Return where the four largest values are that differ: many corners are as good as each other."""
+    """Return the indices of the four largest distinct values, since many corners have equal values."""
     _, places = np.unique(np.round(-result / max(float(result.max()), 1e-300), 9), return_index=True)
     return np.asarray(places[:4], dtype=np.int64)
 

@@ -14,7 +14,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import ArgumentError
-from discreet.door.release import rows_of
+from discreet.door.release import describe_rows_of_releases
 from discreet.estimators.fitted_columns import columns_of
 from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import Facts, Plot, SampleOverDensity
@@ -155,7 +155,7 @@ def _about(model: Any, file: str | None) -> dict[str, Any]:
         "dataset": model.releases_[0].dataset,
         "unit": unit_of(model),
         "headline": headline(guarantee),
-        "which_rows": rows_of(model.releases_),
+        "which_rows": describe_rows_of_releases(model.releases_),
         "in_words": None if guarantee is None else guarantee.in_words(unit_of(model)),
         "explained": explain_guarantee(model),
         "relation": relation(model),

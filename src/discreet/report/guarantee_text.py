@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Release
-from discreet.door.release import rows_of
+from discreet.door.release import describe_rows_of_releases
 from discreet.estimators.fitted_columns import all_declared_bounds, columns_of, declared_bounds
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.planning import explain
@@ -89,7 +89,7 @@ def relation(model: Any) -> list[tuple[str, str]]:
         terms.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
     else:
         terms.append(("Public size", "none: how many there are is private"))
-    rows = rows_of(model.releases_)
+    rows = describe_rows_of_releases(model.releases_)
     if rows is not None:
         terms.append(("Fitted to", rows))
     terms.append(("Data set", release.dataset or "not named"))

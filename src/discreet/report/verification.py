@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.door import Release
-from discreet.door.release import rows_of
+from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.plots import Facts
@@ -92,7 +92,7 @@ def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
 def citation(model: Any, year: int) -> str:
     """Return the citation of the model."""
     dataset = model.releases_[0].dataset or "unnamed data"
-    rows = rows_of(model.releases_)
+    rows = describe_rows_of_releases(model.releases_)
     fitted = "fitted" if rows is None else f"fitted to {rows},"
     return (
         f"{type(model).__name__} of {dataset}, {headline(model.guarantee_)} for each {unit_of(model)}, {fitted} with "

@@ -9,7 +9,8 @@ It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, `
 outside, numpy and scipy; statsmodels and matplotlib when they are first needed.
 """
 
-from discreet.queries.series.operators import Fourier, Identity, Operator, Picked, PrefixSums, Toeplitz
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, Toeplitz
 from discreet.signals.fast import Controller, SampledSignal, fast
 from discreet.signals.filters import lti_filter
 from discreet.signals.fourier import FourierSignal, fourier

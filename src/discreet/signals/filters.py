@@ -31,7 +31,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.queries.series.factorization import Convolved, series_quotient
+from discreet.queries.series.factorization import ToeplitzFactorization, series_quotient
 from discreet.queries.series.operators import Toeplitz, convolve
 from discreet.signals.running_sum import make_factored_inquiry
 from discreet.signals.series import Series, Steps
@@ -98,7 +98,7 @@ def lti_filter(
     return make_factored_inquiry(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
 
 
-def _mean_variance(series: Series, factors: Convolved) -> float:
+def _mean_variance(series: Series, factors: ToeplitzFactorization) -> float:
     """Return the mean variance over steps; infinity where the noise does not fit, as ``make_factored_inquiry`` says."""
     try:
         variance = series.noise(series.query(factors.operator), series.loss()).variance
@@ -108,16 +108,16 @@ def _mean_variance(series: Series, factors: Convolved) -> float:
         return float(variance * np.mean(factors.weights**2))
 
 
-def place_noise(response: Array, method: str) -> Convolved:
+def place_noise(response: Array, method: str) -> ToeplitzFactorization:
     """Return the factors B and C of a filter, by where the noise is added."""
     one = np.zeros(len(response))
     one[0] = 1.0
     if method == "output":
-        return Convolved(Toeplitz(response), one)
-    return Convolved(Toeplitz(one), response) if method == "input" else factor_filter(response)
+        return ToeplitzFactorization(Toeplitz(response), one)
+    return ToeplitzFactorization(Toeplitz(one), response) if method == "input" else factor_filter(response)
 
 
-def factor_filter(response: Array) -> Convolved:
+def factor_filter(response: Array) -> ToeplitzFactorization:
     """Return the factors B and C of an impulse response for the method "factored"; see the module.
 
     >>> from scipy.signal import lfilter
@@ -132,7 +132,7 @@ def factor_filter(response: Array) -> Convolved:
     causal = np.concatenate([cepstrum[:1], 2.0 * cepstrum[1 : size // 2], np.zeros(size // 2)])
     spectrum = np.exp(fft.rfft(causal, size))
     terms = np.asarray(fft.irfft(spectrum, size)[:count])
-    return Convolved(Toeplitz(terms), series_quotient(response, terms))
+    return ToeplitzFactorization(Toeplitz(terms), series_quotient(response, terms))
 
 
 def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:

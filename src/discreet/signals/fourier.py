@@ -33,8 +33,9 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.queries.series.fourier_choice import Kept
-from discreet.queries.series.operators import Fourier, Identity
+from discreet.queries.series.fourier_choice import FourierCount
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal, choose_noise, spent_delta
@@ -136,7 +137,7 @@ def fourier(
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
     energies = tuple(k * series.noise(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
-    kept = Kept(series.query(Identity(T)), candidates, energies)
+    kept = FourierCount(series.query(Identity(T)), candidates, energies)
 
     def answer(measure: Measure) -> FourierSignal:
         chosen = measure(kept)

@@ -12,8 +12,8 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.queries.series.blt import streaming
-from discreet.queries.series.factorization import Blocks, Doubling, Factorization, Tree, TreeSums, square_root
+from discreet.queries.series.blt import factorize_buffered
+from discreet.queries.series.factorization import Blocks, DoublingSums, Factorization, Tree, TreeSums, square_root
 from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal
 
@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 
 METHODS: dict[str, Callable[[int], Factorization]] = {
     "toeplitz": square_root,
-    "streaming": streaming,
-    "doubling": lambda count: Doubling(Blocks(count)),
+    "streaming": factorize_buffered,
+    "doubling": lambda count: DoublingSums(Blocks(count)),
     "tree": lambda count: TreeSums(Tree(count)),
 }
 

@@ -28,7 +28,7 @@ from discreet.door import Curator, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.adapted import limits_of
+from discreet.queries.adapted import column_limits
 from discreet.queries.question import Query, additive_loss
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
 from discreet.queries.series.series_sums import ColumnSums, StepSums
@@ -162,7 +162,7 @@ class Series:
     @cached_property
     def limits(self) -> tuple[float, float]:
         """The bounds on the value of one event, for long rows: 1 and 1 for a count."""
-        return (1.0, 1.0) if self.place_value is None else limits_of(self.curator.space, self.place_value)
+        return (1.0, 1.0) if self.place_value is None else column_limits(self.curator.space, self.place_value)
 
     @property
     def nonnegative(self) -> bool:

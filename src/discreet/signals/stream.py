@@ -25,7 +25,7 @@ from discreet.door.schedule import StreamMechanism
 from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
 from discreet.ledger import Ledger
 from discreet.noise import Bits
-from discreet.queries.series.blt import BufferedTotals, Run, fitted
+from discreet.queries.series.blt import BufferedRun, BufferedTotals, fit_factor
 from discreet.queries.series.factorization import MOST_BLOCKS, WITHIN
 from discreet.queries.series.operators import MOST_STEPS, UP
 from discreet.queries.series.stream_sums import StreamSums
@@ -102,7 +102,7 @@ class Stream:
             self._run = _block(1)
         else:
             longest = numbers = self._horizon
-            self._run = Run(fitted(longest))
+            self._run = BufferedRun(fit_factor(longest))
             norm = self._run.factor.norm
         self._totals = BufferedTotals()
         question = StreamSums(low, high, norm, longest, numbers, self._at_most)
@@ -269,6 +269,6 @@ def _limits(bounds: Any) -> tuple[float, float]:
     return column.low, column.high
 
 
-def _block(count: int) -> Run:
-    factor = fitted(count)
-    return Run(factor, factor.norm / WITHIN)
+def _block(count: int) -> BufferedRun:
+    factor = fit_factor(count)
+    return BufferedRun(factor, factor.norm / WITHIN)

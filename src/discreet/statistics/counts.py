@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, choice, integer
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
-from discreet.door.release import count_in_words
+from discreet.door.release import describe_count
 from discreet.noise import Bits
 from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
@@ -121,7 +121,7 @@ class Counts(Statistic):
         return unwrap(np.maximum(self.value - half, 0.0)), unwrap(np.maximum(self.value + half, 0.0))
 
     def _shown_with_rows(self) -> str:
-        return count_in_words(self._shown(), self.release.declared)
+        return describe_count(self._shown(), self.release.declared)
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes = super()._axes()

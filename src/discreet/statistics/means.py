@@ -35,7 +35,8 @@ from discreet.noise import Bits
 from discreet.queries.adapted import Within
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
-from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget, Scale
+from discreet.queries.ranks.column_steps import Scale
+from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.request import ColumnRequest, Request, statistic

@@ -30,15 +30,8 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
 from discreet.noise import Bits
-from discreet.queries.ranks.quantile_queries import (
-    MOST_FLIPS,
-    TIE_BITS,
-    GridSteps,
-    Quantiles,
-    RankTarget,
-    Scale,
-    quantile_levels,
-)
+from discreet.queries.ranks.column_steps import GridSteps, Scale
+from discreet.queries.ranks.quantile_queries import MOST_FLIPS, TIE_BITS, Quantiles, RankTarget, quantile_levels
 from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 

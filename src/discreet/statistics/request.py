@@ -26,7 +26,7 @@ from discreet.door import Curator, open_rows
 from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.queries.adapted import Grouped, OfColumns, Weighted, limits_of
+from discreet.queries.adapted import Grouped, OfColumns, Weighted, column_limits
 from discreet.queries.counts.grids import Grid
 from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records
@@ -56,7 +56,7 @@ def check_scale(curator: Curator, place: int) -> ColumnScale:
 
     Floats must hold the squares of its values, and there must be distinct floats between its bounds.
     """
-    low, high = limits_of(curator.space, place)
+    low, high = column_limits(curator.space, place)
     size = max(abs(low), abs(high))
     if not (size <= 1e100 and high - low >= max(1e-8 * size, 1e-100)):
         raise ValueError(
@@ -72,7 +72,7 @@ def grid_query(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -
     >>> grid_query(Box([0.0, 0.0], [1.0, 8.0]), [1], [4]).parts["counts"].shape
     (4,)
     """
-    low, high = zip(*(limits_of(space, column) for column in columns), strict=True)
+    low, high = zip(*(column_limits(space, column) for column in columns), strict=True)
     return OfColumns(Grid(Box(low, high), list(bins)), space, tuple(columns))
 
 
@@ -263,7 +263,7 @@ def _check_weights(curator: Curator, name: str) -> tuple[int, float]:
             "a column of plain numbers, and this one has "
             f"{'dates' if curator.scales[place] == 'date' else 'a log scale'}; declare it as Number(0, most)",
         )
-    low, high = limits_of(curator.space, place)
+    low, high = column_limits(curator.space, place)
     if low < 0.0 or high <= 0.0:
         raise ArgumentError("weights", name, "a column declared from 0, or more, to a largest weight")
     return place, high

@@ -30,7 +30,7 @@ from discreet.queries.objectives.minimum import (
     MinimumMechanism,
     NoisyMinimum,
     PureObjective,
-    pushes_of,
+    count_pushes,
 )
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
@@ -92,7 +92,7 @@ class PrivateMinimum(Method[LinearScores]):
     @property
     def _std(self) -> float:
         """About σ, of the noise in each coordinate of the objective."""
-        pushes = pushes_of(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
+        pushes = count_pushes(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
         if self.way == "objective-2011":
             return (
                 pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.guarantee.epsilon
@@ -135,7 +135,7 @@ class PrivateMinimum(Method[LinearScores]):
                 f"{guarantee.epsilon:g}, or None; a smaller ridge leaves nothing of ε for the noise"
             )
         determinant = self._problems * self.max_rows * math.log1p(self.loss.most_curvature / self._ridge)
-        pushes = pushes_of(guarantee.neighbors, self.max_rows)
+        pushes = count_pushes(guarantee.neighbors, self.max_rows)
         shift = last / (pushes * math.sqrt(self._problems))
         own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, guarantee.neighbors)
         return _calibrated(guarantee, tuple(first), own)

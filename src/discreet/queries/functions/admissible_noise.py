@@ -78,7 +78,7 @@ class AdmissibleNoise(ABC):
         """
 
 
-class Inverted(AdmissibleNoise):
+class InverseTransformNoise(AdmissibleNoise):
     """Noise that is drawn as a quantile of |Z| and a sign.
 
     No value has a probability to speak of, zero least of all: u is a multiple of 2⁻⁵³, and a quantile that keeps its
@@ -120,7 +120,7 @@ class _Pure(AdmissibleNoise):
 
 
 @dataclass(frozen=True)
-class StudentNoise(_Pure, Inverted):
+class StudentNoise(_Pure, InverseTransformNoise):
     """Student's t, h ∝ (1 + z²/ν)^(−(ν+1)/2), with variance ν/(ν − 2) for ν > 2.
 
     g = −(ν + 1)z/(ν + z²), so M = sup ν|1 − z²|/(ν + z²) = max(1, ν), and F is the larger of
@@ -244,7 +244,9 @@ def _largest_stretch(delta_of: Callable[[float], float], most: float) -> float:
     return low
 
 
-def _rates(noise: Inverted, epsilon: float, delta: float, alpha: float, beta: float) -> tuple[float, float]:
+def _rates(
+    noise: InverseTransformNoise, epsilon: float, delta: float, alpha: float, beta: float
+) -> tuple[float, float]:
     """Return α and β, a little less of each; an error in the user's own numbers where there is nothing of one."""
     if not (alpha > 0.0 and beta > 0.0):
         raise ArgumentError(
@@ -257,7 +259,7 @@ def _rates(noise: Inverted, epsilon: float, delta: float, alpha: float, beta: fl
 
 
 @dataclass(frozen=True)
-class LaplaceSlide(Inverted):
+class LaplaceSlide(InverseTransformNoise):
     """Laplace noise, h = e^(−|z|)/2, for (ε, δ).
 
     Slide: L = 1 and pure, α = ε₁, δ₁ = 0. Stretch: the log-ratio is |z|(e^β − 1) − β, above ε₂ from
@@ -291,7 +293,7 @@ class LaplaceSlide(Inverted):
 
 
 @dataclass(frozen=True)
-class GaussianSlide(Inverted):
+class GaussianSlide(InverseTransformNoise):
     """Standard normal noise, for (ε, δ).
 
     Slide: a shift by α, so δ₁ is the Gaussian curve of μ = α at ε₁. Stretch: the log-ratio is z²(e^(2β) − 1)/2 − β,

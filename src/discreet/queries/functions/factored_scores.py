@@ -1,25 +1,26 @@
-"""The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
+"""The factored exponential mechanism: a choice by the sum of the rows' scores (Williams and McSherry 2010), with proof.
 
-Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) moved into a declared interval [low,
-high] of width w. What a row says is clamped, so that nobody has to understand the score to trust the bound; and the
-distribution of the draw factors over rows, so that models can be inferred from it (``discreet.inference``).
+Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) clipped to a declared interval
+[low, high] of width w. Scores are clipped, so the bound holds for any score function. The distribution of the draw
+factors over rows, so that models can be inferred from it (``discreet.inference``).
 
-*Proof.* Take the middle of the interval off each score: it changes no probability. A row that comes or goes moves the
-sums by c(z) ∈ [−w/2, w/2], moves that differ from one another by at most w. A row that is replaced moves them by c'(z)
-− c(z) ∈ [−w, w]: at most 2w. The rows of a unit add up: m times that. So the log-ratio of two neighbours' output
-distributions has a range of at most η·spread, spread = mw or 2mw, and it is bounded range ε at η = ε/spread. (Sums
-beyond n·w/2 are moved back, which brings each move nearer to 0 and leaves it in an interval around 0 of that length.)
-Computed sums are off by at most E each, two neighbours' over two candidates: the spread grows by 4E. The rest of the
-floats is ``score_queries.rate``'s. Attained: by rows whose scores are low for one candidate and high for another.
+*Proof.* Subtract the middle of the interval from each score, which changes no probability. A row that is added or
+removed changes the sums by c(z) ∈ [−w/2, w/2], and these changes differ from one another by at most w. A row that is
+replaced changes them by c'(z) − c(z) ∈ [−w, w], and these differ by at most 2w. The rows of a unit add up: m times
+that. So the log-ratio of two neighbours' output distributions has a range of at most η·spread, spread = mw or 2mw, and
+the loss is bounded range ε at η = ε/spread. (Sums beyond n·w/2 are clipped, which brings each change closer to 0 and
+leaves it in an interval around 0 of that length.) Computed sums are off by at most E each; for two neighbours and two
+candidates the spread grows by 4E. The other float errors are those of ``score_queries.exponential_rate``. The bound is
+attained by rows whose scores are low for one candidate and high for another.
 
-A score must look at one row at a time. Where it fails on some rows together, it is called again with fewer, down to one
-row: so what stands for a row does not depend on its neighbours. BLAS may round in another way for other numbers of
-rows: a score is charged as if it could differ by 2⁻⁴⁰w in other company. Made-up rows, alone and together, show before
-anything is spent whether that holds for them. It is no theorem for a score with jumps: there a rounding moves a row by
-all of w, so such a score must be computed without matrix products.
+A score must look at one row at a time. Where it fails on several rows together, it is called again with fewer, down to
+one row, so that the value used for a row does not depend on other rows. BLAS may round differently for other numbers of
+rows, so a score is charged as if it could differ by 2⁻⁴⁰w beside other rows. Made-up rows, alone and together, check
+this before anything is spent. For a score with jumps it is not guaranteed: a rounding error may change such a score by
+all of w, so it must be computed without matrix products.
 
-Section 2 of the paper counts φ in [1/e, e] as 2ε; by its range that is ε·w = 2ε under add-remove and 4ε for a row that
-is replaced.
+Section 2 of the paper counts φ in [1/e, e] as 2ε; by its range that is ε·w = 2ε under add-remove and 4ε for a replaced
+row.
 """
 
 from __future__ import annotations
@@ -35,20 +36,18 @@ from discreet.arguments import ArgumentError
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise.draws import Choose
 from discreet.queries.bound import Bound, Setting
-from discreet.queries.functions.score_queries import rate
+from discreet.queries.functions.score_queries import exponential_rate
 from discreet.queries.functions.user_functions import Array
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
 from discreet.records.declared.spaces import to_host
 
-COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
+COMPANY = 2.0**-40  # how much a score may differ beside other rows, in widths
+AT_A_TIME = 2**20  # how many scores are in memory at a time
 
 
-AT_A_TIME = 2**20  # scores that are held
-
-
-class Scored(Protocol):
+class RowScores(Protocol):
     """Clamped scores of each row (``discreet.mechanisms.FactoredExponential``)."""
 
     @property
@@ -71,7 +70,7 @@ class Scored(Protocol):
         """Return a score for each row and candidate, between ``low`` and ``high``; total."""
 
 
-class Factored(Mechanism):
+class FactoredMechanism(Mechanism):
     """The draw of a candidate; see the module for the proof."""
 
     kind = "selection"
@@ -92,17 +91,17 @@ class Factored(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class FactoredSum(Selection):
-    """The sums of all rows' scores, their middle taken off.
+    """The sums of all rows' scores, after subtracting the middle of [low, high].
 
-    A row contributes h = w/2 at most in each coordinate: h√|Z| in L2, h|Z| in L1, twice that when it is replaced; all
-    attained. What is drawn rests on ``spread``.
+    A row contributes at most h = w/2 in each coordinate: h√|Z| in L2, h|Z| in L1, and twice that for a replaced row;
+    all are attained. The loss of the draw follows from ``spread``.
     """
 
-    scored: Scored
+    scored: RowScores
     numbers: int
     categories: tuple[int, ...] = ()
     name = "factored exponential mechanism"
-    mechanism = Factored()
+    mechanism = FactoredMechanism()
 
     @property
     def dimension(self) -> int:
@@ -122,7 +121,7 @@ class FactoredSum(Selection):
 
     @property
     def roundoff(self) -> float:
-        """A score in other company, in half widths."""
+        """The change of a score beside other rows, in half widths."""
         return 2.0 * COMPANY
 
     def contributions(self, block: Block) -> Array:
@@ -163,4 +162,4 @@ class FactoredSum(Selection):
 
     def rate(self, loss: Loss, setting: Setting) -> float:
         """Return η for a ``BoundedRangeLoss``."""
-        return rate(loss, self.spread(setting), self.largest_score(setting))
+        return exponential_rate(loss, self.spread(setting), self.largest_score(setting))

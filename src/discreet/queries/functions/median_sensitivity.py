@@ -48,8 +48,8 @@ from numpy.typing import ArrayLike
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
 from discreet.guarantees import Loss, Neighbors
 from discreet.queries.bound import Setting
-from discreet.queries.functions.smooth_noise import Smooth
-from discreet.queries.functions.user_functions import Array, MechanismRows, refuse_gaps
+from discreet.queries.functions.smooth_noise import SmoothMechanism
+from discreet.queries.functions.user_functions import Array, MechanismQuery, require_public_count
 from discreet.queries.mechanism import Plan
 from discreet.records import Block, Box
 
@@ -210,7 +210,7 @@ def iqr_distance(proposal: float, low: float, high: float, column: int = 0) -> O
     return OrderDistance(proposal, low, high, (0.25, 0.75), column)
 
 
-class SmoothMedian(Smooth):
+class SmoothMedian(SmoothMechanism):
     """The lower median of one column with noise by its smooth sensitivity, under replace-one with n public.
 
     The module has the smooth sensitivity, ``smooth_noise`` has what a release with it keeps. Values are the column
@@ -228,12 +228,12 @@ class SmoothMedian(Smooth):
 
     def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw; under replace-one only."""
-        refuse_gaps(setting, self.name)
+        require_public_count(setting, self.name)
         return super().plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
-class OneColumn(MechanismRows):
+class OneColumn(MechanismQuery):
     """One numeric column, inside of its bounds, for a median with noise by its smooth sensitivity."""
 
     place: int

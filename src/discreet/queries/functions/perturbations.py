@@ -1,4 +1,4 @@
-"""Output and input perturbation: noise on a function of rows, or on every row (Sarwate and Chaudhuri 2013)."""
+"""Output and input perturbation, with proofs: noise on a function of rows, or on each row (Sarwate, Chaudhuri 2013)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.guarantees import Guarantee, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise
 from discreet.noise.draws import RandomOrder
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Own, OwnMechanism, refuse_gaps
+from discreet.queries.functions.user_functions import RowMechanism, UserFunction, require_public_count
 from discreet.queries.mechanism import Mechanism, Plan, vector_noise
 from discreet.queries.question import Part, Question, RowQuery, additive_loss
 from discreet.records import Ball, Block, Box
@@ -20,12 +20,12 @@ APART = 2.0  # the largest distance of two points of the unit ball
 
 
 @dataclass(frozen=True, eq=False)
-class Perturbed(OwnMechanism):
-    """Noise on a function of rows, by a sensitivity that its user states (equations 5 to 7).
+class OutputPerturbation(RowMechanism):
+    """Noise on a function of rows, for a sensitivity that its user states (equations 5 to 7).
 
-    *Proof.* Let f be the function with its default in place of failures, moved into a declared box: a move into a box
-    brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a
-    unit are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
+    *Proof.* Let f be the function with its default in place of failures, clipped to a declared box. Clipping to a box
+    brings no two vectors farther apart, in L1 or L2. Suppose that f changes by at most Δ when one row changes. The m
+    rows of a unit are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
 
     - Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤
       ‖v‖₁, a bound in L1 will do;
@@ -34,21 +34,21 @@ class Perturbed(OwnMechanism):
     """
 
     name = "output perturbation"
-    own: Own
+    function: UserFunction
     sensitivity: float
     norm: str
 
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return a Gaussian loss; at δ = 0 a Laplace or a pure one."""
-        if guarantee.delta == 0.0 and self.norm == "l2" and self.own.box.dimension > 1:
+        if guarantee.delta == 0.0 and self.norm == "l2" and self.function.box.dimension > 1:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
         return additive_loss(guarantee)
 
     def noise(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
         """Return the noise."""
-        size, moved = self.own.box.dimension, self.sensitivity * setting.max_rows
+        size, moved = self.function.box.dimension, self.sensitivity * setting.max_rows
         l1 = moved if self.norm == "l1" or size == 1 else math.inf
-        return vector_noise(loss, self.name, l2=moved, l1=l1, largest=self.own.largest, size=size)
+        return vector_noise(loss, self.name, l2=moved, l1=l1, largest=self.function.largest, size=size)
 
     def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the noise on what f makes of the rows."""
@@ -56,15 +56,15 @@ class Perturbed(OwnMechanism):
         return Plan(
             kind="additive" if noise.exact else "sampled",
             loss=loss,
-            parts={"value": Part((self.own.box.dimension,))},
+            parts={"value": Part((self.function.box.dimension,))},
             draw=noise,
             noise=noise if noise.exact else None,
-            target=self.own,
+            target=self.function,
             declared={"sensitivity": self.sensitivity, "norm": self.norm},
         )
 
 
-class EachRow(Mechanism):
+class RowNoise(Mechanism):
     """Independent noise on every row (equations 3 and 4).
 
     *Proof.* ``to_unit`` maps every row into the unit ball, in floats too, whatever rows stand beside it. Two neighbours
@@ -74,13 +74,13 @@ class EachRow(Mechanism):
     - density ∝ e^(−(ε/2)‖z‖): the log-ratio at any point is at most (ε/2)·2 = ε;
     - Gaussian noise on a grid: a shift of at most 2 in L2, and 2·grid·√d for the rounding of both: μ, by ``for_query``.
 
-    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the distribution
-    a function of the rows as a set: so the guarantee holds too where a changed value would have put a row in another
-    place of the file, as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's
-    place tells nothing.)
+    The rows are released in a random order, uniform over all orders. That is post-processing, and it makes the
+    distribution a function of the multiset of rows. So the guarantee also holds where a changed value would move a row
+    to another place of the file, for example of a sorted one. (The order does not reveal which noisy row belongs to
+    whom.)
 
-    There is no version under add-remove: n noisy rows reveal n. So nothing here where rows may be dropped, or where a
-    person has several.
+    There is no version under add-remove, since n noisy rows reveal n. So it is refused where rows may be dropped, or
+    where a person has several.
     """
 
     kind = "additive"
@@ -89,7 +89,7 @@ class EachRow(Mechanism):
         """Return the noise for a ``PureLoss``, a ``LaplaceLoss`` (in one dimension) or a Gaussian one."""
         if not isinstance(question, NoisyRows):
             raise ArgumentError("query", question.name, "NoisyRows")
-        refuse_gaps(setting, question.name)
+        require_public_count(setting, question.name)
         if question.rows != setting.rows:
             raise ArgumentError("rows", question.rows, f"how many there are, {setting.rows}")
         noise = self.noise(loss, question.dimension)
@@ -124,7 +124,7 @@ class NoisyRows(RowQuery):
     space: Box | Ball
     rows: int
     name = "noisy rows"
-    mechanism = EachRow()
+    mechanism = RowNoise()
 
     @property
     def width(self) -> int:

@@ -1,6 +1,7 @@
-"""The exponential mechanism for scores of a user: a candidate, or a point of an interval (McSherry and Talwar 2007).
+"""The exponential mechanism for a user's scores, with proof: a candidate, or a point of an interval.
 
-Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
+The mechanism is that of McSherry and Talwar (2007). Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here
+larger scores are better.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import Choose, ChooseCell
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
+from discreet.queries.functions.user_functions import Array, RowMechanism, UserFunction
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
 
-def rate(loss: Loss, spread: float, largest: float) -> float:
-    """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see ``Chosen``."""
+def exponential_rate(loss: Loss, spread: float, largest: float) -> float:
+    """Return η such that a draw by η·scores has the bounded range of the loss; see ``ExponentialChoice``."""
     if not isinstance(loss, BoundedRangeLoss):
         raise ArgumentError("loss", loss, "a BoundedRangeLoss")
     eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * largest) * (1.0 - 2.0**-50)
@@ -33,27 +34,28 @@ def rate(loss: Loss, spread: float, largest: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen(OwnMechanism):
-    """One of finitely many candidates, by the exponential mechanism.
+class ExponentialChoice(RowMechanism):
+    """A choice among finitely many candidates by the exponential mechanism.
 
-    *Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps
-    the way in which they move. (Scores beyond L become equal: a choice between them is blind, but private.) Say that a
-    changed row moves every score by at most Δ: then the moves differ from one another by at most 2Δ; by at most Δ where
-    all go the same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ (mΔ). Candidate i is drawn
-    with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output distributions has a range of at most
-    η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L; two
-    neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
+    *Proof.* A score that fails counts as −L, and all scores are clipped to [−L, L], which brings no two farther apart
+    and keeps the direction in which they change. (Scores beyond L become equal: a choice between them is uniform, but
+    private.) Suppose that a changed row changes every score by at most Δ. Then the changes differ from one another by
+    at most 2Δ, or by at most Δ if all have the same direction. Over the m rows of a unit these ranges add up to a
+    spread of 2mΔ (mΔ). Candidate i is drawn with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two
+    output distributions has a range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is a float
+    product with an error of at most 2⁻⁵³·η·L. For two neighbours and two candidates this is 4 times as much, which is
+    subtracted from ε first, as are the roundings of η itself.
 
     Parameters
     ----------
-    own : Own
+    function : UserFunction
         The scores.
     spread : float
-        By how much the moves of two scores can differ when one row changes.
+        The largest difference between the changes of two scores when one row changes.
     """
 
     name = "exponential mechanism"
-    own: Own
+    function: UserFunction
     spread: float
     kind = "selection"
 
@@ -68,8 +70,8 @@ class Chosen(OwnMechanism):
 
     def exponents(self, loss: Loss, setting: Setting) -> Callable[[Array], Array]:
         """Return the function from rows to the logarithms of the candidates' weights."""
-        eta = rate(loss, self.spread * setting.max_rows, self.own.largest)
-        return lambda values: eta * self.own(values)
+        eta = exponential_rate(loss, self.spread * setting.max_rows, self.function.largest)
+        return lambda values: eta * self.function(values)
 
     def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
@@ -83,33 +85,34 @@ class Chosen(OwnMechanism):
         )
 
 
-PLACES = 2**20  # in a cell
+PLACES = 2**20  # how many points a cell has
 
 
-def middles(box: Box, cells: int) -> Array:
+def cell_middles(box: Box, cells: int) -> Array:
     """Return the middles of the cells of each column's interval, shape (cells, columns)."""
     low, high = np.asarray(box.low), np.asarray(box.high)
     t = ((np.arange(cells) + 0.5) / cells)[:, None]
     return np.asarray(box.clip(low * (1.0 - t) + high * t))
 
 
-def within(box: Box, chosen: Array, cells: int) -> Array:
-    """Return the points of a box that were chosen, each as a cell and a share of it."""
+def points_in_cells(box: Box, chosen: Array, cells: int) -> Array:
+    """Return the chosen points of a box, each given as the number of a cell and a fraction of it."""
     low, high = np.asarray(box.low), np.asarray(box.high)
     t = chosen / cells
     return np.asarray(box.clip(low * (1.0 - t) + high * t))
 
 
 @dataclass(frozen=True, eq=False)
-class OnInterval(Chosen):
-    """A number in an interval, by the exponential mechanism: a cell, and a point in it.
+class IntervalChoice(ExponentialChoice):
+    """A choice of a number in an interval by the exponential mechanism: a cell, and a point in it.
 
-    Cells of a fine public grid are the candidates.
+    The candidates are the cells of a fine public grid.
 
-    *Proof.* The score is constant on each cell, its value at the middle. A cell is chosen as in ``Chosen``, bounded
-    range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits that do not depend on the rows:
-    post-processing. All cells have the same width, so this is the mechanism of density ∝ e^(η·score) for that piecewise
-    constant score, and it is exact: the place is a whole number, and what floats make of it is post-processing too.
+    *Proof.* The score is constant on each cell, with its value at the middle. A cell is chosen as in
+    ``ExponentialChoice``, with bounded range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits
+    that do not depend on the rows, which is post-processing. All cells have the same width, so this is the mechanism of
+    density ∝ e^(η·score) for that piecewise constant score. It is exact: the place is an integer, and its conversion to
+    a float is post-processing too.
     """
 
     name = "exponential mechanism on an interval"
@@ -124,6 +127,6 @@ class OnInterval(Chosen):
             parts={"value": Part((1,))},
             draw=ChooseCell(PLACES),
             target=self.exponents(loss, setting),
-            finish=lambda chosen: within(self.box, chosen, self.own.box.dimension),
+            finish=lambda chosen: points_in_cells(self.box, chosen, self.function.box.dimension),
             declared=self.declared,
         )

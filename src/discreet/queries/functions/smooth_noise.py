@@ -1,18 +1,18 @@
-"""Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
+"""Smooth sensitivity: mechanisms with noise scaled to a smooth bound on the local sensitivity, with proof.
 
-*Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z keeps (ε, δ) with the α and β of
-``admissible_noise``. What is done to S here keeps it one: moving f into an interval of width W moves no two values
-apart; min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant
-is. The result is moved into the interval again, which is post-processing.
+*Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z satisfies (ε, δ) with the α and β
+of ``admissible_noise``. The changes to S made here keep it such a bound: clipping f to an interval of width W brings no
+two values farther apart; min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth if S is,
+since a constant is. The result is clipped to the interval again, which is post-processing.
 
-*The floor.* With M the largest size of a number in the interval it is 2⁻⁴⁰·M·max(1, α), and is applied last, so that
-the scale of the noise, S/α, is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart: the scale is at least 2¹²
-of their steps, wherever the interval lies and however large ε is. (An interval that is narrow for where it lies is
-better moved to zero: of a number near 1e9 that varies by 1, release what it is above 1e9.) A computed S that
-underflows, so that it is not smooth any more, is mended by it too.
+*The floor.* Let M be the largest absolute value in the interval. The floor of S is 2⁻⁴⁰·M·max(1, α), and is applied
+last, so that the noise scale S/α is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart, so the scale is at
+least 2¹² times their spacing, wherever the interval lies and however large ε is. (If the interval is narrow compared
+with its distance from zero, shift it to zero: of a number near 1e9 that varies by 1, release its difference from 1e9.)
+The floor also covers a computed S that underflows and is therefore no longer smooth.
 
-The noise scale depends on the rows: it is never released, nor anything that follows from it. Draws are floats, so
-a release is marked idealised.
+The noise scale depends on the rows, so neither it nor anything derived from it is released. Draws are floats, so a
+release is marked idealised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
 from discreet.queries.functions.admissible_noise import AdmissibleNoise
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
+from discreet.queries.functions.user_functions import Array, RowMechanism, UserFunction
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
@@ -37,13 +37,13 @@ from discreet.records import Box
 FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
 
 
-def width_of(box: Box) -> float:
+def box_width(box: Box) -> float:
     """Return the width of a box of one column."""
     return float(np.asarray(box.high)[0] - np.asarray(box.low)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(OwnMechanism):
+class SmoothMechanism(RowMechanism):
     """f + (S/α)·Z, moved into a box; see the module for the proof."""
 
     name = "smooth sensitivity"
@@ -95,14 +95,14 @@ class Smooth(OwnMechanism):
         value, bound = self.at(values, beta)
         largest = float(max(np.abs(np.asarray(self.box.low)).max(), np.abs(np.asarray(self.box.high)).max()))
         floor = FLOOR * largest * max(1.0, alpha)
-        return float(self.box.clip(np.array([value]))[0]), max(min(bound, width_of(self.box)), floor)
+        return float(self.box.clip(np.array([value]))[0]), max(min(bound, box_width(self.box)), floor)
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothOwn(Smooth):
+class SmoothFunction(SmoothMechanism):
     """A user's f and s."""
 
-    own: Own
+    function: UserFunction
     s: Callable[[Array, float], Any]
 
     @property
@@ -112,6 +112,6 @@ class SmoothOwn(Smooth):
 
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return f, and s or the width."""
-        width = width_of(self.box)
-        bound = Own.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
-        return float(self.own(values.copy())[0]), float(bound(values)[0])
+        width = box_width(self.box)
+        bound = UserFunction.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
+        return float(self.function(values.copy())[0]), float(bound(values)[0])

@@ -1,24 +1,23 @@
-"""Code that a user brings to the private side: how it is called, and why nothing of a row gets out by it.
+"""Safe calls of a user's code on private rows, so that nothing but the declared numbers leaves the call.
 
-``attempt`` makes a call total. What comes back is a new array of NumPy's own class, float64, of the shape that was
-asked for, or None. Nothing else of the call comes out:
+``attempt`` makes a call total. The result is a new array of NumPy's own class, float64, of the requested shape, or
+None. Nothing else leaves the call:
 
-- *What is raised.* Every exception is a failure, also those that are no ``Exception``: a ``SystemExit`` ends nothing, a
-  ``KeyboardInterrupt`` that the code itself raises stops nothing. All of it, with its text, its cause and the frames
-  that hold rows, is dropped here.
-- *A real Ctrl-C* ends the call. It is told from the code's own by the signal: while the code runs on the main thread a
-  handler notes it. (Python delivers signals to no other thread.) The handler that was there before is then called, and
-  a new, bare ``KeyboardInterrupt`` raised, after everything of the code was left: it has no text, no cause and no
-  context. Code that catches the first one does not swallow it.
-- *What is returned* is converted before anybody looks at it. ``numpy.asarray`` takes the data of a subclass of
-  ``ndarray`` as they are, so no operator, property or mask of another class takes part in a later comparison. What is
-  masked becomes NaN. Objects that compute when they are asked (a lazy array, ``__array__``, ``__float__``) do so in
-  here. Numbers that are not real, text, dates and other shapes are failures; the shape is looked at before anything is
-  copied.
-- *Warnings* are dropped (``quiet``).
+- *Exceptions.* Every exception is a failure, also those that are not an ``Exception``: a ``SystemExit`` does not end
+  the process, and a ``KeyboardInterrupt`` raised by the code itself stops nothing. The exception is dropped here, with
+  its text, its cause and the frames that contain rows.
+- *A real Ctrl-C* ends the call. It is distinguished from one raised by the code by the signal: while the code runs on
+  the main thread, a handler records it. (Python delivers signals to no other thread.) After the code has been left, the
+  previous handler is called and a new ``KeyboardInterrupt`` is raised, without text, cause or context. So code that
+  catches the first one does not swallow it.
+- *The return value* is converted before it is used. ``numpy.asarray`` takes the data of a subclass of ``ndarray`` as
+  they are, so no operator, property or mask of another class takes part in a later comparison. Masked values become
+  NaN. Objects that compute on demand (a lazy array, ``__array__``, ``__float__``) do so inside the call. Numbers that
+  are not real, text, dates and other shapes are failures. The shape is checked before anything is copied.
+- *Warnings* are dropped (``silence_warnings``).
 
-On trust, since nobody can check it from outside: that the code does not write, print, log or send what it sees, keeps
-nothing of it, ends neither the process nor its memory, and that the time it takes tells nothing that matters.
+Assumptions that cannot be checked from outside: the code does not write, print, log or send the rows, stores nothing of
+them, neither ends the process nor exhausts its memory, and its running time reveals nothing that matters.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
@@ -55,10 +54,10 @@ class NotNumbers(ValueError):  # noqa: N818  (it names what is wrong, as WrongBo
     """A result of another shape or another kind than was asked for; its text says which."""
 
 
-def numbers(result: Any, shape: tuple[int, ...]) -> Array:
-    """Return a result as a new array of float64 and NumPy's own class, NaN where it is masked; raise where it is none.
+def as_numbers(result: Any, shape: tuple[int, ...]) -> Array:
+    """Return a result as a new float64 array of NumPy's own class, with NaN for masked values; raise where it is none.
 
-    >>> numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
+    >>> as_numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
     [1.0, nan]
     """
     data = to_host(result)
@@ -73,7 +72,7 @@ def numbers(result: Any, shape: tuple[int, ...]) -> Array:
 
 
 def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
-    """Return the numbers that a user's code gives, or None where it fails; see the module.
+    """Return the numbers that a user's code returns, or None where it fails; see the module.
 
     >>> attempt(lambda: [1, 2.5], (2,)).tolist()
     [1.0, 2.5]
@@ -81,10 +80,10 @@ def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
     True
     """
     result = None
-    with _Interruptions() as interruptions, quiet():
+    with _Interruptions() as interruptions, silence_warnings():
         try:
             interruptions.inside = True
-            result = numbers(f(), shape)
+            result = as_numbers(f(), shape)
         except BaseException:  # no call in here: Python runs handlers of signals at calls, and one would have a context
             result = None
         interruptions.inside = False
@@ -94,8 +93,8 @@ def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
 def attempt_rows(f: Callable[[slice], Any], count: int, width: int, otherwise: float) -> Array:
     """Return ``width`` numbers for each row, ``otherwise`` for a row on which a user's code fails.
 
-    Where it fails on some rows together it is called again with half of them, down to one row: so one row does not take
-    the others with it, and what stands for a row does not depend on its neighbours.
+    Where it fails on several rows together, it is called again with half of them, down to one row. So one row does not
+    affect the others, and the value used for a row does not depend on other rows.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def attempt_rows(f: Callable[[slice], Any], count: int, width: int, otherwise: f
 
 
 class _Interruptions:
-    """Notes a Ctrl-C while a user's code runs, and hands it on afterwards."""
+    """Records a Ctrl-C while a user's code runs, and passes it on afterwards."""
 
     def __init__(self) -> None:
         self.inside = False  # the code: the only place where it is raised at once
@@ -172,7 +171,7 @@ class WhileOwnCodeRuns(Warning, metaclass=_Always):
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Drop all warnings of the process for as long as this lasts, NumPy's of floats included; right on threads.
 
     ``warnings.catch_warnings`` would not do: it saves the filters of the whole process and puts them back, so of two
@@ -219,8 +218,8 @@ class _QuietShow:
 LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
 
 
-class OwnMechanism(Mechanism):
-    """A mechanism that starts from rows. Its ``name`` is that of the question, for the ledger and the release."""
+class RowMechanism(Mechanism):
+    """A mechanism whose input are the rows. Its ``name`` is that of the question, for the ledger and the release."""
 
     name: ClassVar[str]
 
@@ -230,27 +229,27 @@ class OwnMechanism(Mechanism):
 
     @abstractmethod
     def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
-        """Return what to charge and what to draw from rows; raise here or not at all."""
+        """Return the plan of a draw from rows; every refusal is raised here."""
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the same for a question that gathers rows; no other."""
+        """Return the plan for a question that gathers rows, and raise for any other."""
         if not isinstance(question, RowQuery):
             raise ArgumentError("query", question.name, "one that gathers rows")
         return self.plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismRows(RowQuery):
-    """Rows side by side for a mechanism of their own.
+class MechanismQuery(RowQuery):
+    """The rows together, as the input of a ``RowMechanism``.
 
     Parameters
     ----------
-    way : OwnMechanism
+    way : RowMechanism
     numbers : int
         How many numeric columns there are.
     """
 
-    way: OwnMechanism
+    way: RowMechanism
     numbers: int
 
     @property
@@ -274,12 +273,12 @@ class MechanismRows(RowQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class WholeRows(MechanismRows):
+class WholeRows(MechanismQuery):
     """All columns of the rows: the numeric ones in their units, then the number of each category.
 
     Parameters
     ----------
-    way : OwnMechanism
+    way : RowMechanism
     numbers, labels : int
         How many columns of each kind.
     """
@@ -287,7 +286,7 @@ class WholeRows(MechanismRows):
     labels: int
 
     @classmethod
-    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+    def for_rows(cls, rows: Any, way: RowMechanism) -> WholeRows:
         """Return the question for rows of these ``columns`` and ``categories``."""
         return cls(way, len(rows.columns), len(rows.categories))
 
@@ -303,22 +302,22 @@ class WholeRows(MechanismRows):
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class UserFunction:
     """A user's function, made total: from rows to a vector in a declared box.
 
-    Whatever the function does with rows (an exception, a NaN, another shape, a warning), what comes back is a vector in
-    the box, and no message tells of it: a declared default stands for every failure (``attempt``).
+    Whatever the function does (an exception, a NaN, another shape, a warning), the result is a vector in the box, and
+    no message reports it: a declared default replaces every failure (``attempt``).
 
     Parameters
     ----------
     f : callable
         From rows, an array of shape (rows, columns) in the data's units, to numbers.
     box : Box
-        Where its results are moved into, with as many columns as it has results.
+        The results are clipped to it; it has one column for each result.
     shape : tuple of int
-        The shape that it must return.
+        The shape that f must return.
     default : array of shape (box.dimension,)
-        What stands for a number that it fails to give.
+        Used in place of numbers that f fails to return.
     """
 
     f: Callable[[Array], Any]
@@ -327,15 +326,18 @@ class Own:
     default: Array
 
     @classmethod
-    def with_output(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
+    def with_output(
+        cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None
+    ) -> UserFunction:
         """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
 
-        Where nothing is declared as a default it is the middle of the box.
+        The default is the middle of the box, unless another one is given.
         """
         if not callable(f):
             raise ArgumentError("f", f, "a function of rows", write="for example lambda rows: rows.mean()")
         if not isinstance(output, tuple | list) or len(output) != 2:
             raise ArgumentError("output", output, "(low, high), what f returns", write="for example (0, 100)")
+        size = None if size is None else integer("size", size, least=1)
         try:
             box = Box(*output)
             shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
@@ -358,8 +360,8 @@ class Own:
         return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
 
     @classmethod
-    def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
-        """Return a function of one number; an error where ``output`` is for several."""
+    def scalar(cls, f: Callable[[Array], Any], output: Any, default: Any) -> UserFunction:
+        """Return a function with one result; raise where ``output`` is for several."""
         own = cls.with_output(f, output, None, default)
         if own.shape:
             raise ArgumentError(
@@ -371,15 +373,15 @@ class Own:
         return own
 
     def __call__(self, rows: Array) -> Array:
-        """Return what the function makes of rows; never an error, never a warning."""
+        """Return the function's result on rows, clipped to the box; it never raises and never warns."""
         result = attempt(partial(self.f, rows), self.shape)
         if result is None:
             return self.default
         result = result.reshape(-1)
         return np.asarray(self.box.clip(np.where(np.isfinite(result), result, self.default)))
 
-    def shown(self, values: Array) -> Any:
-        """Return numbers in the shape that the function has; one number as a float."""
+    def as_output(self, values: Array) -> Any:
+        """Return numbers in the shape of the function's result; one number as a float."""
         return values.reshape(self.shape).copy() if self.shape else float(values[0])
 
     @property
@@ -389,8 +391,8 @@ class Own:
         return max(float(low.max()), float(high.max()), 1e-280)
 
 
-def refuse_gaps(setting: Setting, query: str) -> None:
-    """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
+def require_public_count(setting: Setting, query: str) -> None:
+    """Raise where the number of rows is not public, because rows may be dropped or a unit may have several."""
     if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
         raise ArgumentError(
             "query",

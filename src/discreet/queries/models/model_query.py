@@ -1,20 +1,20 @@
-"""What a model asks of the rows at given parameters: the sum of its contributions, whose bound it proves.
+"""The query of a model at given parameters: the sum of its contributions, with the bound that the model proves.
 
-What a model from outside may do to real rows: contribute, and no more than it says.
+``ModelQuery`` is for models of the library, ``GuardedQuery`` for a user's model, whose code is not trusted.
+``check_model`` looks for faults on made-up rows, and ``GuardedQuery`` makes those harmless that it does not find.
+Whatever the code of a model does with a row, the row contributes finite numbers of norm at most B = ``bound.l2``:
 
-``check_model`` looks for faults on made-up rows; this makes those that it cannot find harmless. Whatever the code of a
-model does with a row, a row contributes finite numbers of norm at most B, its own ``bound.l2``:
+- Contributions are computed through ``queries.functions.user_functions``. Only plain numbers are used, and nothing that
+  the code raises, warns of or returns reveals a row.
+- Each contribution is clipped to its bound (``Bound.clip_contributions``). One that is not finite, or masked, is 0.
+- Where the code fails, or returns another shape or another type than float64, its rows are tried in halves, down to
+  single rows. A row for which it still fails contributes 0. So one row does not affect the others.
+- The sum is computed here from these contributions. The model's own ``sum`` never sees a row.
+- ``parts``, ``bound`` and ``roundoff`` are evaluated once, before a row is read, so the charged bound is the enforced
+  one.
 
-- its contributions are taken through ``queries.functions.user_functions``, so plain numbers are looked at, and nothing
-  that the code raises, warns of or returns tells of a row;
-- each is held to its bound (``Bound.hold``), and those that are not finite, or masked, are 0;
-- where the code fails, or gives another shape or another type than float64, its rows are tried in halves, down to one,
-  and a row for which it does is 0: so one row does not take the others with it;
-- the sum is taken here, of these contributions; the model's own ``sum`` never sees a row;
-- ``parts``, ``bound`` and ``roundoff`` are asked once, before a row is read: what is enforced is what was charged.
-
-Contributions come to the host and are shortened there, whatever library the rows are of. What stays the author's to
-prove is that a row's contribution depends on no other row, and ``replace_l2`` where it is below 2B.
+Contributions are copied to the host and clipped there, whatever array library the rows are in. The author of the model
+must still prove that a row's contribution depends on no other row, and ``replace_l2`` where it is below 2B.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Contributing(ABC, Generic[Params]):
     def bound(self, params: Params) -> Bound:
         """Return the proved norms of one row's contribution, over every row in the unit ball.
 
-        ``Bound(l2=B)`` is enough. ``replace_l2``, a bound on the distance of two contributions, is worth proving:
-        without one it is 2B, often √2·B can be shown, and the noise under replace-one follows it.
+        ``Bound(l2=B)`` is enough. Under replace-one the noise is proportional to ``replace_l2``, a bound on the
+        distance of two contributions. It is 2B by default, and often √2·B can be proved.
         """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Contributing(ABC, Generic[Params]):
         """
 
     def sum(self, params: Params, block: Block) -> Any:
-        """Return the sum of the block's contributions. Overridden where it can be had faster.
+        """Return the sum of the block's contributions. Overridden where it can be computed faster.
 
         For models of the library alone: ``discreet.fit_model`` adds up the contributions itself.
         """
@@ -85,16 +85,16 @@ class Contributing(ABC, Generic[Params]):
     def roundoff(self, params: Params, dimension: int) -> float | None:
         """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the default.
 
-        The default, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
-        more: what the float result may differ from the ideal one, in any order of the rows. Be generous: at 10⁻¹⁰ and
-        a million rows it adds 0.02 % to the noise.
+        The default, (d + 16)·2⁻⁵³, is for few operations per number. Exponentials, matrix products and recursions need
+        more: a bound on the difference between the float result and the ideal one, for any order of the rows. A
+        generous bound costs little: 10⁻¹⁰ with a million rows adds 0.02 % to the noise.
         """
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class ModelQuery(Query, Generic[Params]):
-    """What a model asks of the rows at given parameters."""
+    """The query of a model at given parameters."""
 
     model: Contributing[Params]
     params: Params
@@ -136,7 +136,7 @@ class ModelQuery(Query, Generic[Params]):
             )
 
     def _unit(self, block: Block) -> Block:
-        # Codes that the model has not declared stay away from it: no attack on its bound has tried them.
+        # A model does not see codes that it has not declared: no attack on its bound has tried them.
         codes = block.codes if self.model.categories else block.codes[:, :0]
         return Block(self.space.to_unit(block.x), codes)
 
@@ -156,7 +156,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class GuardedQuery(ModelQuery[Any]):
-    """The query of a model that is not the library's own; see the module."""
+    """The query of a user's model; see the module."""
 
     @cached_property
     def parts(self) -> Mapping[str, Part]:
@@ -174,12 +174,12 @@ class GuardedQuery(ModelQuery[Any]):
         return super().roundoff
 
     def contributions(self, block: Block) -> Array:
-        """Return what each row contributes: finite, and no longer than the bound."""
+        """Return each row's contribution: finite, and clipped to the bound."""
         rows = attempt_rows(partial(self._ask, block), block.x.shape[0], self.size, 0.0)
-        return np.asarray(self.bound.hold(rows, self.roundoff))
+        return np.asarray(self.bound.clip_contributions(rows, self.roundoff))
 
     def _ask(self, block: Block, some: slice) -> Any:
-        """Return the model's contributions of some rows, which are copied: it may write into them."""
+        """Return the model's contributions of some rows, which are copied because it may write into them."""
         xp = array_namespace(block.x)
         rows = super().contributions(Block(*(xp.asarray(part[some, :], copy=True) for part in block)))
         if not str(rows.dtype).endswith("float64"):  # its float error is charged for no other

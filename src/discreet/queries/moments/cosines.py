@@ -34,7 +34,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, nonnegative
-from discreet.queries.adapted import column_share
+from discreet.queries.adapted import scale_column
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
@@ -142,7 +142,7 @@ class Cosines(Query):
 
     def contributions(self, block: Block) -> Any:
         """Return the weighted cosines of each row."""
-        t = column_share(self.space, block.x, self.column)
+        t = scale_column(self.space, block.x, self.column)
         xp = array_namespace(t)
         rates = xp.asarray(np.pi * np.arange(1.0, len(self.weights) + 1.0), dtype=t.dtype, device=device(t))
         scales = xp.asarray(math.sqrt(2.0) * np.asarray(self.weights), dtype=t.dtype, device=device(t))
@@ -157,7 +157,7 @@ class Cosines(Query):
         With j = B·a + b it is cos(πjt) = cos(πBat)·cos(πbt) − sin(πBat)·sin(πbt). The sizes of the two products add up
         to at most 1 in each row, so that summing them is no worse than summing the cosines.
         """
-        t = column_share(self.space, block.x, self.column)
+        t = scale_column(self.space, block.x, self.column)
         xp = array_namespace(t)
         fine = math.isqrt(len(self.weights)) + 1
         coarse = len(self.weights) // fine + 1

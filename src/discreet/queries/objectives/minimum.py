@@ -51,7 +51,7 @@ COARSE = 2.0**-43  # of ‖θ*‖ at most, and √(KD): what the solver may leav
 SOLVED = 0.01  # of a pure ε, for what the solver leaves
 
 
-def pushes_of(neighbors: Neighbors, max_rows: int) -> int:
+def count_pushes(neighbors: Neighbors, max_rows: int) -> int:
     """Return how many rows of a unit differ between neighbours."""
     return max_rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
 
@@ -148,7 +148,7 @@ class GaussianObjective(MinimumMechanism):
             raise ArgumentError("loss", loss, "an ObjectiveLoss")
         rows, problems, size = setting.max_rows, query.problems, query.features.size
         determinant = problems * rows * math.log1p(query.loss.most_curvature / query.ridge)
-        own = (pushes_of(setting.neighbors, rows), problems)
+        own = (count_pushes(setting.neighbors, rows), problems)
         if (loss.pushes, loss.problems) != own or loss.determinant < determinant * (1.0 - 1e-12):
             raise ArgumentError(
                 "loss",
@@ -189,7 +189,7 @@ class PureObjective(MinimumMechanism):
         cover_share, spent = SOLVED * share, (1.0 - SOLVED) * share
         ridge = self.ridge(query, spent, setting.max_rows)
         spent -= 2.0 * setting.max_rows * math.log1p(query.loss.most_curvature / ridge)
-        distribution = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size, FINENESS)
+        distribution = EuclideanNoise(count_pushes(setting.neighbors, setting.max_rows) / spent, size, FINENESS)
         asked = Minimum(query.features, query.loss, ridge, query.classes, self, query.column)
         tail = size + 12.0 * math.sqrt(size) + 70.0  # ‖b‖/scale is above it with a probability below 10⁻²⁹
         problem, std = asked.problem(setting, 1), distribution.scale * tail / (math.sqrt(size) + 12.0)
@@ -233,7 +233,7 @@ class NoisyMinimum(MinimumMechanism):
         problems, size = query.problems, query.features.size
         problem = query.problem(setting, 1)
         tau, most = tolerance(problem, 0.0), longest(problem, 0.0)
-        apart = (pushes_of(setting.neighbors, setting.max_rows) + 2.0 * tau) / query.ridge
+        apart = (count_pushes(setting.neighbors, setting.max_rows) + 2.0 * tau) / query.ridge
         distribution = GaussianNoise.for_query(
             mu=loss.gaussian, sensitivity=math.sqrt(problems) * apart, largest=most, size=problems * size
         )

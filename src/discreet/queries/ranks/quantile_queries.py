@@ -62,108 +62,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, positive
+from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, PureLoss
 from discreet.noise.draws import ChooseInRuns, PermuteAndFlip, RandomBits, Runs
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, RowQuery
+from discreet.queries.ranks.column_steps import GridSteps, Scale
 from discreet.records import Ball, Block, Box, Records
-
-FINEST = 2**40  # steps of a column
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The steps of a column: numbers from 0 to ``count``, at low, low + step and so on.
-
-    Which step a row has is decided by elementwise operations, so by the row's own bits, and no order of rows is turned
-    around: a quantile of the steps is the step of the quantile.
-
-    Parameters
-    ----------
-    low, high : float
-    step : float or None
-        None for as many as are of use.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ages = Scale(0.0, 120.0, 1.0)
-    >>> ages.count, ages.number(np.array([-5.0, 36.8, 500.0])).tolist(), ages.value(37)
-    (120, [0.0, 37.0, 120.0], 37.0)
-    """
-
-    low: float
-    high: float
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.step is not None:
-            whole = (self.high - self.low) / positive("step", self.step)
-            if not (1.0 <= whole <= FINEST and abs(whole - round(whole)) <= 1e-9 * whole):
-                raise ArgumentError(
-                    "step",
-                    self.step,
-                    f"one that goes into the bounds, {self.low:g} to {self.high:g}, a whole number of times, at most "
-                    f"{FINEST}",
-                )
-
-    @property
-    def count(self) -> int:
-        """How many steps there are; the numbers go from 0 to this one."""
-        return FINEST if self.step is None else round((self.high - self.low) / self.step)
-
-    def number(self, x: Any) -> Any:
-        """Return the number of the nearest step, as floats; elementwise and monotone. Array-API generic."""
-        xp = array_namespace(x)
-        inside = xp.clip(x, self.low, self.high)
-        share = (inside - self.low) / (self.high - self.low)
-        return xp.clip(xp.round(share * float(self.count)), 0.0, float(self.count))
-
-    def value(self, number: float) -> float:
-        """Return the value of a step."""
-        if self.step is not None:
-            return min(self.low + number * self.step, self.high)
-        return self.low + (self.high - self.low) * (number / self.count)
-
-
-@dataclass(frozen=True)
-class GridSteps:
-    """Steps of any width: public values in increasing order, to which rows go down, or up.
-
-    A quantile of rows that went down is at or below that of the rows themselves, and so is a lower end of an interval
-    for it.
-
-    >>> import numpy as np
-    >>> down = GridSteps((0.0, 1.0, 10.0), up=False)
-    >>> up = GridSteps((0.0, 1.0, 10.0), up=True)
-    >>> down.number(np.array([-1.0, 0.5, 1.0, 99.0])).tolist(), up.number(np.array([0.5]))
-    ([0.0, 0.0, 1.0, 2.0], array([1.]))
-    """
-
-    values: tuple[float, ...]
-    up: bool
-
-    @property
-    def count(self) -> int:
-        """The largest number of a step."""
-        return len(self.values) - 1
-
-    def number(self, x: Any) -> Any:
-        """Return the number of each row's step, as floats; elementwise and monotone. Array-API generic."""
-        xp = array_namespace(x)
-        steps = xp.asarray(self.values, dtype=x.dtype, device=device(x))
-        place = xp.searchsorted(steps, x, side="left") if self.up else xp.searchsorted(steps, x, side="right") - 1
-        return xp.clip(xp.astype(place, xp.float64), 0.0, float(self.count))
-
-    def value(self, number: float) -> float:
-        """Return the value of a step."""
-        return self.values[int(number)]
-
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -211,7 +120,7 @@ class RankTarget:
         return self.q in (0.0, 1.0) and not self.below and not self.above
 
 
-class Ranks:
+class RankDistribution:
     """The distribution of one target, given its rows: by how much each candidate misses it.
 
     The module has the proof.
@@ -259,7 +168,7 @@ class Ranks:
     def runs(self, reach: float = math.inf) -> Runs:
         """Return the runs, with bundles of what lies farther from the aim than some reach.
 
-        >>> runs = Ranks(np.array([3, 3, 8]), None, RankTarget(0.5, 0, 0, 9), 1.0).runs()
+        >>> runs = RankDistribution(np.array([3, 3, 8]), None, RankTarget(0.5, 0, 0, 9), 1.0).runs()
         >>> runs.starts.tolist(), runs.counts.tolist(), runs.weights.tolist()
         ([0, 3, 4, 8, 9], [3, 1, 4, 1, 1], [-1.5, -0.0, -0.5, -0.5, -1.5])
         """
@@ -300,7 +209,7 @@ TIE_BITS = 20
 MOST_FLIPS = 2**12  # candidates, for permute-and-flip
 
 
-class DrawnQuantiles(Mechanism):
+class QuantileMechanism(Mechanism):
     """A candidate for each target, by the exponential mechanism; see the module for the proof."""
 
     kind = "selection"
@@ -374,7 +283,7 @@ class Quantiles(RowQuery):
     weights: tuple[int, float] | None = None
     break_ties: bool = False
     flips: bool = False
-    way: DrawnQuantiles = field(default_factory=DrawnQuantiles, repr=False)
+    way: QuantileMechanism = field(default_factory=QuantileMechanism, repr=False)
 
     name = "quantiles"
 
@@ -404,7 +313,7 @@ class Quantiles(RowQuery):
         return self.break_ties or self.flips
 
     @property
-    def mechanism(self) -> DrawnQuantiles:
+    def mechanism(self) -> QuantileMechanism:
         """The exponential mechanism."""
         return self.way
 
@@ -456,7 +365,7 @@ class Quantiles(RowQuery):
             low, high = np.searchsorted(numbers, [target.first, target.last + 1])
             here = slice(low, high) if self.by is None else low + np.flatnonzero(values[low:high, 1] == target.group)
             weights = None if self.weights is None else values[here, -1].astype(np.int64)
-            ranks = Ranks(numbers[here], weights, target, eta)
+            ranks = RankDistribution(numbers[here], weights, target, eta)
             result.append(ranks.runs() if self.flips else ranks.near())
         return result
 

@@ -29,7 +29,13 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.arguments import integer
-from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
+from discreet.queries.series.factorization import (
+    BETWEEN,
+    BETWEEN_NORM,
+    MOST_BLOCKS,
+    ToeplitzFactorization,
+    square_root_terms,
+)
 from discreet.queries.series.operators import MOST_STEPS, Toeplitz
 
 Array = NDArray[np.float64]
@@ -123,7 +129,7 @@ def default_buffers(count: int) -> int:
 
 
 @lru_cache(maxsize=128)
-def fitted(count: int, buffers: int | None = None) -> Buffered:
+def fit_factor(count: int, buffers: int | None = None) -> Buffered:
     """Return the factor for T steps: poles that make the largest standard deviation small, from T alone.
 
     The gaps start evenly spread on a log scale from 1 to 1/T, poles and zeros in turn; L-BFGS moves the logs of their
@@ -131,7 +137,7 @@ def fitted(count: int, buffers: int | None = None) -> Buffered:
 
     Examples
     --------
-    >>> result = fitted(1000, 4)
+    >>> result = fit_factor(1000, 4)
     >>> round(result.norm * result.decoder_norm(1000), 1)
     3.3
     """
@@ -154,13 +160,13 @@ def fitted(count: int, buffers: int | None = None) -> Buffered:
     return made(result.x if cost(result.x) < cost(start) else start)
 
 
-def streaming(count: int, buffers: int | None = None) -> Convolved:
+def factorize_buffered(count: int, buffers: int | None = None) -> ToeplitzFactorization:
     """Return the running sums by the factor for T steps."""
-    own = fitted(count, buffers)
-    return Convolved(Toeplitz(own.terms), own.decoder)
+    own = fit_factor(count, buffers)
+    return ToeplitzFactorization(Toeplitz(own.terms), own.decoder)
 
 
-class Run:
+class BufferedRun:
     """One factor at work, step by step: private buffers in, public buffers out.
 
     Parameters

@@ -21,7 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import integer
-from discreet.queries.series.operators import MOST_STEPS, UP, Operator, Toeplitz, convolution_error, convolve, length
+from discreet.queries.series.operators import (
+    MOST_STEPS,
+    UP,
+    Operator,
+    Toeplitz,
+    convolution_error,
+    convolve,
+    upper_norm,
+)
 
 Array = NDArray[np.float64]
 
@@ -61,7 +69,7 @@ class Factorization(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Convolved(Factorization):
+class ToeplitzFactorization(Factorization):
     """Both factors are Toeplitz matrices: C of c and B of b, so A is that of their convolution.
 
     The standard deviation of answer t is ‖b[:t + 1]‖₂, a running sum of squares.
@@ -95,10 +103,10 @@ def square_root_terms(count: int) -> Array:
     return np.concatenate([[1.0], np.cumprod(1.0 - 0.5 / k)])
 
 
-def square_root(count: int) -> Convolved:
+def square_root(count: int) -> ToeplitzFactorization:
     """Return the running sums as a Toeplitz square root, twice."""
     terms = square_root_terms(integer("steps", count, least=1, most=MOST_STEPS))
-    return Convolved(Toeplitz(terms), terms)
+    return ToeplitzFactorization(Toeplitz(terms), terms)
 
 
 def series_quotient(numerator: Array, denominator: Array) -> Array:
@@ -121,7 +129,7 @@ def series_quotient(numerator: Array, denominator: Array) -> Array:
 
 MOST_BLOCKS = MOST_STEPS.bit_length() - 1  # of 1, 2, 4, … steps, in as many as there may be
 WITHIN, BETWEEN = math.sqrt(2.0 / 3.0), math.sqrt(1.0 / 3.0)  # of the two layers; their squares sum to 1
-BETWEEN_NORM = length(square_root_terms(MOST_BLOCKS), "l2")
+BETWEEN_NORM = upper_norm(square_root_terms(MOST_BLOCKS), "l2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +186,13 @@ class Blocks(Operator):
         """Return 1 in L2; in L1 at most the largest ‖f[:n]‖₁ over its block's norm, and that of the second layer."""
         if norm == "l2":
             return UP
-        first = max(length(self.terms[: place.stop - place.start], "l1") / own for place, own in self.blocks)
-        return first + length(self.terms[: self.finished], "l1") * BETWEEN / BETWEEN_NORM
+        first = max(upper_norm(self.terms[: place.stop - place.start], "l1") / own for place, own in self.blocks)
+        return first + upper_norm(self.terms[: self.finished], "l1") * BETWEEN / BETWEEN_NORM
 
     def box_norm(self, norm: str) -> float:
         """Return the norm of O·1, as computed, and what that may err."""
         charged = self.error * self.count * (math.sqrt(self.size) if norm == "l1" else 1.0)
-        return length(self.apply(np.ones(self.count)), norm) + charged
+        return upper_norm(self.apply(np.ones(self.count)), norm) + charged
 
     @cached_property
     def error(self) -> float:
@@ -198,7 +206,7 @@ class Blocks(Operator):
 
 
 @dataclass(frozen=True, eq=False)
-class Doubling(Factorization):
+class DoublingSums(Factorization):
     """Running sums whose length need not be known beforehand, from ``Blocks``.
 
     Within block i answer j is the sum of the finished blocks, from the second layer, and the first j + 1 steps of its
@@ -295,7 +303,7 @@ class Tree(Operator):
 
     def box_norm(self, norm: str) -> float:
         """Return the norm of the blocks' lengths."""
-        return length(np.concatenate([np.full(self.count >> j, 2.0**j) for j in range(self.levels)]), norm)
+        return upper_norm(np.concatenate([np.full(self.count >> j, 2.0**j) for j in range(self.levels)]), norm)
 
     @property
     def error(self) -> float:

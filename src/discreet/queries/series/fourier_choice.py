@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Selection
-from discreet.queries.series.operators import Fourier
+from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Block, Box, Records
 
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Kept(Selection):
+class FourierCount(Selection):
     """How many coefficients are worth their noise; see the module.
 
     Parameters

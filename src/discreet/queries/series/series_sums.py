@@ -14,15 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query
-from discreet.queries.series.operators import Fourier, Identity, Operator, Picked, PrefixSums, Toeplitz, length
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Operator, upper_norm
 from discreet.records import Block, Box, Contributions, Records
-from discreet.records.declared.spaces import on_device
+from discreet.records.declared.spaces import on_device, to_host
 
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting
@@ -30,12 +31,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def host(values: Any) -> Array:
-    """Return an array of any library as a NumPy array."""
-    return np.asarray(values.cpu() if is_torch_array(values) else values, dtype=np.float64)
-
-
-class OfSeries(Query):
+class SeriesQuery(Query):
     """A sum over rows of O times their own series."""
 
     space: Box
@@ -62,7 +58,7 @@ class OfSeries(Query):
 
     def sum(self, block: Block) -> Any:
         """Return O·S of the block."""
-        return self.operator.apply(host(self.bin_rows(block)))
+        return self.operator.apply(to_host(self.bin_rows(block)))
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return O·S over all rows; see ``Query.collect`` for the last step."""
@@ -71,19 +67,13 @@ class OfSeries(Query):
         return np.clip(self.operator.apply(series), -most, most)
 
 
-def some_operators(count: int) -> list[Operator]:
-    """Return a few operators, for the search of worst neighbours."""
-    signed = Toeplitz(np.array([1.0, -0.7, 0.2, 0.1])[:count])
-    return [Identity(count), PrefixSums(count), signed if count <= 4 else Picked(count, (count - 1, 0))]
-
-
 SMALL = 64  # steps up to which it is computed how much of a bound is attained
 
 
-def events_apart(low: float, high: float, *, nonnegative: bool) -> float:
+def event_distance(low: float, high: float, *, nonnegative: bool) -> float:
     """Return how far apart in L2 the contributions of two events can be, for columns of norm at most 1.
 
-    >>> events_apart(-1.0, 2.0, nonnegative=True), events_apart(-1.0, 2.0, nonnegative=False)
+    >>> event_distance(-1.0, 2.0, nonnegative=True), event_distance(-1.0, 2.0, nonnegative=False)
     (3.0, 4.0)
     """
     most = max(abs(low), abs(high))
@@ -93,7 +83,7 @@ def events_apart(low: float, high: float, *, nonnegative: bool) -> float:
 
 
 @dataclass(frozen=True)
-class StepSums(OfSeries):
+class StepSums(SeriesQuery):
     """O·S for events: a row goes into the step of its time, with its value or with 1.
 
     A row at step t with a value v in [l, h] contributes c = v·O·e_t, and a row outside of the grid nothing. B =
@@ -158,7 +148,7 @@ class StepSums(OfSeries):
     def bound(self) -> Bound:
         """See the class."""
         l1, l2 = (self.largest * self.operator.column_norm(norm) for norm in ("l1", "l2"))
-        apart = events_apart(*self.limits, nonnegative=self.operator.nonnegative)
+        apart = event_distance(*self.limits, nonnegative=self.operator.nonnegative)
         replace_l2 = apart * self.operator.column_norm("l2")
         shares = self._attained({"l2": l2, "l1": l1, "replace_l2": replace_l2, "replace_l1": 2.0 * l1})
         return Bound(l2, l1, replace_l2, 2.0 * l1, shares)
@@ -221,14 +211,14 @@ class StepSums(OfSeries):
 
 
 @dataclass(frozen=True)
-class ColumnSums(OfSeries):
+class ColumnSums(SeriesQuery):
     """O·S for persons: each row has a number for every step.
 
     A row x in Π[l_t, h_t] contributes O·(x − a), a the middle of the box where the number of rows is public (it is put
     back afterwards) and 0 where it is not. So x − a lies in ±M_t, and ‖c‖ ≤ ``O.reach(M)``; two rows differ by at most
     w_t = h_t − l_t in each step, so ‖c − c'‖ ≤ ``O.reach(w)``. (x − a is rounded and then moved into ±M_t; rounding
     keeps the order, so two of them differ by no more than the rounded h_t − a and l_t − a do, a few u above w_t.
-    ``length`` rounds up by more.)
+    ``upper_norm`` rounds up by more.)
 
     *Float error*, as in ``StepSums``: |S̃_t − S_t| ≤ γ·n·M_t in each step, so ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M), and
     ``apply`` errs by at most error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
@@ -280,13 +270,13 @@ class ColumnSums(OfSeries):
         low, high = (self.operator.apply(end - self.middle) for end in self._ends)
         result = {"l2": (low, high), "l1": (low, high), "replace_l2": (high - low,), "replace_l1": (high - low,)}
         return {
-            name: min(max(length(one, name.removeprefix("replace_")) for one in result[name]) / bounds[name], 1.0)
+            name: min(max(upper_norm(one, name.removeprefix("replace_")) for one in result[name]) / bounds[name], 1.0)
             for name in bounds
         }
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """See the class."""
-        applied = self.operator.error * (1.0 + accumulation) * length(self.largest, "l1")
+        applied = self.operator.error * (1.0 + accumulation) * upper_norm(self.largest, "l1")
         return rows * (accumulation * self.operator.reach(self.largest, "l2") + applied)
 
     def _series(self, block: Block) -> Any:
@@ -301,7 +291,7 @@ class ColumnSums(OfSeries):
     @property
     def entries(self) -> Contributions:
         """The row's own series, for a database that sums."""
-        return Contributions(self._series, length(self.largest, "l2"))
+        return Contributions(self._series, upper_norm(self.largest, "l2"))
 
     def bin_rows(self, block: Block) -> Any:
         """Return the sums of the columns."""

@@ -40,7 +40,7 @@ from discreet.noise import GaussianNoise
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question
-from discreet.queries.series.series_sums import events_apart
+from discreet.queries.series.series_sums import event_distance
 
 ROUNDINGS = 30.0  # beside two a step; see the module
 
@@ -99,7 +99,7 @@ class StreamSums(Question):
     @property
     def bound(self) -> Bound:
         """B·N, and the distance of two events."""
-        apart = events_apart(self.low, self.high, nonnegative=True) * self.norm
+        apart = event_distance(self.low, self.high, nonnegative=True) * self.norm
         return Bound(l2=self.most * self.norm, replace_l2=apart)
 
     @property
