@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.noisy_sums import clip_to_ball, noise_std
 from discreet.records import Block
 
 A = B = math.sqrt(0.5)
@@ -51,10 +51,10 @@ class Mean(dp.Model[np.ndarray]):
 
     def maximize(self, params: np.ndarray, release: dp.Release) -> np.ndarray:
         """Divide two noisy sums. The count may be anything, so it is kept above what noise alone could make."""
-        least = max(2.0 * noise_of(release, "counts"), 1.0)
+        least = max(2.0 * noise_std(release, "counts"), 1.0)
         known = release.size.rows  # public under replace-one
         count = max(float(release["counts"][0]), least) if known is None else float(max(known, 1))
-        return inside_ball(release["first"] / count)
+        return clip_to_ball(release["first"] / count)
 
 
 def main() -> None:

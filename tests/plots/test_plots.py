@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from matplotlib.patches import Ellipse
 
 import discreet as dp
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.plots import portrait, portraits_of
 from discreet.plots import (
     Coefficients,
@@ -58,7 +58,7 @@ def contrast(first: str, second: str) -> float:
 
 def test_every_estimator_draws_every_picture_that_it_has(model):
     for what in portraits_of(model):
-        if what == "sample" and len(columns_of(model)) == 1:
+        if what == "sample" and len(numeric_columns(model)) == 1:
             with pytest.raises(ValueError, match="what='sample': expected a model of two columns"):
                 model.plot(what=what)
             continue

@@ -32,11 +32,17 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import promise_in_words
 from discreet.em import Step
-from discreet.estimators.fitted_columns import frame_backend, scales_of, select_columns, values_of_rows, with_days
+from discreet.estimators.fitted_columns import (
+    dates_to_days,
+    frame_backend,
+    numeric_scales,
+    rows_to_values,
+    select_columns,
+)
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import DisplayMixin
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.method import Found, Method
+from discreet.models.method import Method, Result
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
 from discreet.records.opening import is_array, is_file, is_numpy, is_stored
@@ -48,7 +54,7 @@ def as_curator(X: Any) -> Any:
     return held if isinstance(held, Curator) else X
 
 
-def check_held(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
+def refuse_hidden_rows(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
     """Raise, before anything is spent, where a method would show rows that whoever calls it does not hold."""
     if isinstance(as_curator(X), Curator | Records) or stored(X):
         raise ArgumentError(
@@ -64,7 +70,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        check_held(X, "transform")
+        refuse_hidden_rows(X, "transform")
         return super().fit_transform(X, y, **parameters)
 
 
@@ -98,7 +104,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         """What the ledger and the progress bar call it."""
         return type(self).__name__
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return the guarantee that was asked for, its arguments checked."""
         accepted = "a probability in (0, 1), for example 1e-6"
         delta = probability("delta", self.delta, accepted=accepted)
@@ -152,7 +158,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
 
     def _owned_rows(self, X: Any) -> Any:
         """Return the owner's rows as an array of numbers, of dates as days, checked; note their columns."""
-        X = self._select(with_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
+        X = self._select(dates_to_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
         if is_array(X) and not is_numpy(X):
             check_finite(X)
             return X
@@ -202,7 +208,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         -------
         self
         """
-        return self._asks(X, y).run()
+        return self._plan_fit(X, y).run()
 
     def plan(self, X: Any, y: Any = None) -> Inquiry[Self]:
         """Return what ``fit`` would ask of these rows, and at which losses; nothing is spent, and no row is read.
@@ -218,17 +224,17 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         1
         """
         mine: Self = clone(self)
-        return mine._asks(X, y)
+        return mine._plan_fit(X, y)
 
     @abstractmethod
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         """Return what a fit asks; its answer is the fitted estimator."""
 
-    def _inquiry(
+    def _plan_method(
         self,
-        method: Method[Found],
+        method: Method[Result],
         curator: Curator,
-        take: Callable[[Found], None],
+        take: Callable[[Result], None],
         space: Box | Ball | None = None,
         *,
         own_units: bool = True,
@@ -247,7 +253,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             Whether what was found is moved from the unit ball into the data's own units.
         """
         place = space or curator.space
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         losses = method.losses(guarantee)
         if self.random_state is not None and curator.ledger is not None:
             raise ArgumentError(
@@ -261,7 +267,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             self.guarantee_ = guarantee if proved else None
             self.unit_ = curator.unit
             self.losses_, self.releases_ = losses, tuple(releases)
-            take(result.moved(np.asarray(place.center), np.asarray(place.scale)) if own_units else result)
+            take(result.rescale(np.asarray(place.center), np.asarray(place.scale)) if own_units else result)
             return fitted
 
         asked = zip(method.questions(place, len(losses)), losses, strict=True)
@@ -277,11 +283,11 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score as values, checked as scikit-learn does."""
         check_is_fitted(self)
-        scales = scales_of(self)
-        X = with_days(X, [scale.name for scale in scales if scale.kind == "date"])
+        scales = numeric_scales(self)
+        X = dates_to_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):
             X = self._select(X)  # as in fit
-        return values_of_rows(validate_data(self, X, dtype=np.float64, reset=False), scales)
+        return rows_to_values(validate_data(self, X, dtype=np.float64, reset=False), scales)
 
     @property
     def _steps(self) -> int | None:

@@ -14,7 +14,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import Adaptive
@@ -104,7 +104,7 @@ class FactorAnalysis(
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         count = integer("n_components", self.n_components, least=1, most=curator.space.dimension)
 
@@ -112,7 +112,7 @@ class FactorAnalysis(
             factors = Factors.from_covariance(gaussian.means[0], gaussian.covariances[0], count)
             self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
@@ -120,9 +120,9 @@ class FactorAnalysis(
         centered = choice("center", self.center, CENTERS) == "private"
         if name == "adaptive" and not centered:
             raise ArgumentError("center", self.center, "'private' with method='adaptive', which finds the mean")
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
-        if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
+        if name == "adaptive" or (name == "auto" and centered and adaptive.is_worthwhile):
             return adaptive
         return OneRelease(curator.size, centered)
 
@@ -192,4 +192,4 @@ class FactorAnalysis(
         check_is_fitted(self)
         seed = check_random_state(random_state).randint(2**31)
         values = self._factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))
-        return rows_of_values(values, scales_of(self))
+        return values_to_rows(values, numeric_scales(self))

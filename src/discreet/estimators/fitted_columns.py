@@ -22,7 +22,7 @@ from discreet.scales import ColumnScale, as_days, column_scales
 Array = NDArray[np.float64]
 
 
-def columns_of(model: Any) -> list[str]:
+def numeric_columns(model: Any) -> list[str]:
     """Return the names of an estimator's numeric columns."""
     if hasattr(model, "cells_"):  # a table's
         return list(model._numbers)
@@ -33,10 +33,10 @@ def columns_of(model: Any) -> list[str]:
 def value_labels(model: Any) -> list[str]:
     """Return what the values of the numeric columns are called: ``log(income)`` for a log column."""
     known = column_scales(model.releases_[0].declared)
-    return [known[name].label if name in known else name for name in columns_of(model)]
+    return [known[name].label if name in known else name for name in numeric_columns(model)]
 
 
-def dated_columns(model: Any) -> frozenset[str]:
+def date_columns(model: Any) -> frozenset[str]:
     """Return the names of the columns of dates."""
     known = column_scales(model.releases_[0].declared)
     return frozenset(name for name, scale in known.items() if scale.kind == "date")
@@ -44,7 +44,7 @@ def dated_columns(model: Any) -> frozenset[str]:
 
 def declared_bounds(model: Any) -> Array:
     """Return (low, high) of the values of each numeric column as declared, shape (d, 2)."""
-    names, bounds = columns_of(model), all_declared_bounds(model)
+    names, bounds = numeric_columns(model), all_declared_bounds(model)
     if len(bounds) == len(names):
         return bounds
     everything = list(model.releases_[0].declared["columns"])
@@ -60,11 +60,11 @@ def all_declared_bounds(model: Any) -> Array:
     return np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
 
 
-def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
+def choose_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
     """Return the places of the columns that were asked for, all of them checked."""
     if columns is None:
         return list(default)
-    names, labels = columns_of(model), value_labels(model)
+    names, labels = numeric_columns(model), value_labels(model)
     given = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
     places = [names.index(one) if one in names else labels.index(one) if one in labels else one for one in given]
     known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
@@ -74,16 +74,16 @@ def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, d
     return [int(one) for one in places]
 
 
-def scales_of(model: Any) -> tuple[ColumnScale, ...]:
+def numeric_scales(model: Any) -> tuple[ColumnScale, ...]:
     """Return the scale of each numeric column of a fitted model."""
     known = column_scales(model.releases_[0].declared)
-    names = columns_of(model)
+    names = numeric_columns(model)
     if all(name in known for name in names):
         return tuple(known[name] for name in names)
     return tuple(known.values())[: len(names)]  # columns that nobody named
 
 
-def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
+def rows_to_values(rows: Array, scales: Sequence[ColumnScale]) -> Array:
     """Return rows in their own units as values; cells of a log column are moved into their bounds, as in a fit."""
     if all(scale.kind != "log" for scale in scales):
         return np.asarray(rows, dtype=np.float64)
@@ -94,7 +94,7 @@ def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
     return np.stack(columns, axis=1)
 
 
-def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
+def values_to_rows(values: Array, scales: Sequence[ColumnScale]) -> Array:
     """Return values as rows in their own units: exponentials, and whole days since 1970-01-01."""
     columns = [np.asarray(values[:, j]) for j in range(values.shape[1])]
     for j, scale in enumerate(scales):
@@ -105,10 +105,10 @@ def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
     return np.stack(columns, axis=1)
 
 
-def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
+def columns_to_values(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
     """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
     result = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
-    return values_of_rows(np.stack(result, axis=1), scales)
+    return rows_to_values(np.stack(result, axis=1), scales)
 
 
 def frame_backend(data: Any) -> str | None:
@@ -143,7 +143,7 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
     return frame.select(list(names)).to_native()
 
 
-def with_days(data: Any, dated: Sequence[str]) -> Any:
+def dates_to_days(data: Any, dated: Sequence[str]) -> Any:
     """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
     frame = as_frame(data) if dated else None
     there = [] if frame is None else [name for name in dated if name in frame.columns]

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
-from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
-from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
+from discreet.estimators.gaussian_mixture import pack_covariances, unpack_covariances
+from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.classes.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
 from discreet.models.classes.class_estimates import ClassGaussians
@@ -137,23 +137,23 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
         curator, name, values = self._open_with_target(X, y)
 
         def take(result: ClassGaussians) -> None:
-            order = sorted_places(values)  # as scikit-learn's scores take them to be
-            result = result.ordered(order)
+            order = sort_order(values)  # as scikit-learn's scores take them to be
+            result = result.reorder(order)
             self.categories_ = {name: tuple(values[place] for place in order)}
             self.class_count_, self.priors_ = result.counts, result.components.weights
             self.means_ = result.components.means
-            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            self.covariances_ = pack_covariances(result.components.covariances, self.covariance_type)
             parts = (result.count_noise, result.mean_noise, result.covariance_noise)
             self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
             self._warn_of_lost_rows(curator.size.units)
 
-        return self._inquiry(self._method(curator, len(values)), curator, take)
+        return self._plan_method(self._method(curator, len(values)), curator, take)
 
     def _warn_of_lost_rows(self, rows: int | None) -> None:
         """Warn where released counts say that labels do not fit. They are public, so a warning tells nothing more."""
@@ -186,11 +186,11 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
             return XiClasses(count)
         if self.method == "joint":
             return JointClasses(count, shape)
-        return AdaptiveClasses.for_data(count, shape, self._promised(curator.neighbors), curator.size)
+        return AdaptiveClasses.for_data(count, shape, self._requested_guarantee(curator.neighbors), curator.size)
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what the fit shall cost, its arguments checked."""
-        guarantee = super()._promised(neighbors)
+        guarantee = super()._requested_guarantee(neighbors)
         return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else guarantee
 
     _portraits = ("classes", "pairs", "weights", "sample", "noise")
@@ -221,7 +221,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     def _components(self) -> Components:
         """The classes in the data's own units."""
         check_is_fitted(self)
-        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        covariances = unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         return Components(self.priors_, self.means_, covariances)
 
     def _noise_stds(self) -> tuple[Array, Array, Array]:
@@ -312,4 +312,4 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         rows, codes = components.sample(size, np.random.default_rng(seed))
-        return rows_of_values(rows, scales_of(self)), self.classes_[codes]
+        return values_to_rows(rows, numeric_scales(self)), self.classes_[codes]

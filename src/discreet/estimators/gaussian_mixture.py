@@ -16,7 +16,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
-from discreet.estimators.fitted_columns import columns_of, rows_of_values, scales_of, to_frame
+from discreet.estimators.fitted_columns import numeric_columns, numeric_scales, to_frame, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.models.method import Method
@@ -133,14 +133,14 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._inquiry(self._method_for(curator), curator, self._take)
+        return self._plan_method(self._method_for(curator), curator, self._take)
 
     def _take(self, components: Components) -> None:
         self.n_components_ = components.count
         self.weights_, self.means_ = components.weights, components.means
-        self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
+        self.covariances_ = pack_covariances(components.covariances, self.covariance_type)
 
     _portraits = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
@@ -186,7 +186,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
             def make(count: int) -> Method[Components]:
                 return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)
         else:
-            guarantee = self._promised(curator.neighbors)
+            guarantee = self._requested_guarantee(curator.neighbors)
 
             def make(count: int) -> Method[Components]:
                 return Adaptive.for_data(
@@ -219,7 +219,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         """The mixture in the data's own units."""
         check_is_fitted(self)
         return Components(
-            self.weights_, self.means_, full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+            self.weights_, self.means_, unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         )
 
     def score_samples(self, X: Any) -> Array:
@@ -268,16 +268,16 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         values, numbers = self._components.sample(size, np.random.default_rng(seed))
-        scales, backend = scales_of(self), getattr(self, "_backend", None)
-        rows = rows_of_values(values, scales)
+        scales, backend = numeric_scales(self), getattr(self, "_backend", None)
+        rows = values_to_rows(values, scales)
         if backend is None:
             return rows, numbers
-        columns = zip(columns_of(self), rows.T, scales, strict=True)
+        columns = zip(numeric_columns(self), rows.T, scales, strict=True)
         dated = {name: as_dates(column) if scale.kind == "date" else column for name, column, scale in columns}
         return to_frame(dated, backend), numbers
 
 
-def shaped_covariances(covariances: Array, covariance_type: str) -> Array:
+def pack_covariances(covariances: Array, covariance_type: str) -> Array:
     """Return K full matrices in the shape of a covariance type."""
     if covariance_type == "tied":
         return np.asarray(covariances[0])
@@ -287,7 +287,7 @@ def shaped_covariances(covariances: Array, covariance_type: str) -> Array:
     return diagonals.copy() if covariance_type == "diag" else covariances
 
 
-def full_covariances(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
+def unpack_covariances(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
     """Return K full matrices from the shape of a covariance type."""
     if covariance_type == "full":
         return covariances

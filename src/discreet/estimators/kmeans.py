@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator, RowTransformer, check_held
+from discreet.estimators.base import PrivateEstimator, RowTransformer, refuse_hidden_rows
 from discreet.guarantees import Neighbors
 from discreet.models.clusters.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.clusters.private_kmeans import adaptive_kmeans
@@ -156,12 +156,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         >>> len(labels), bool(labels[0] != labels[-1])
         (10000, True)
         """
-        check_held(X, "predict", is_stored)
+        refuse_hidden_rows(X, "predict", is_stored)
         return self.fit(X).predict(X)
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._inquiry(self._choose_method(curator), curator, self._take)
+        return self._plan_method(self._choose_method(curator), curator, self._take)
 
     def _take(self, components: Components) -> None:
         self.cluster_centers_ = components.means
@@ -190,7 +190,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         count = integer("n_clusters", self.n_clusters, least=1, most=1000)
         rows, dimension = curator.size.units, curator.space.dimension
         self._check_at_most_rows("n_clusters", count, rows)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         if name == "adaptive":
             return adaptive_kmeans(count, curator, guarantee, steps)
         if name == "joint":

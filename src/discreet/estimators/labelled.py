@@ -78,7 +78,7 @@ class TargetedEstimator(PrivateEstimator):
         -------
         self
         """
-        return self._asks(X, y).run()
+        return self._plan_fit(X, y).run()
 
     @abstractmethod
     def _target(self) -> Number | Category:
@@ -301,7 +301,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ArgumentError("categories_", UNSHOWN, "one column, that of the labels")
 
 
-def sorted_places(values: Sequence[Any]) -> list[int]:
+def sort_order(values: Sequence[Any]) -> list[int]:
     """Return the places of labels in their order; as they are where they have none."""
     try:
         return sorted(range(len(values)), key=lambda place: values[place])

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.linear.private_minimum import WAYS, PrivateMinimum
+from discreet.models.linear.private_minimum import MECHANISMS, PrivateMinimum
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.models.method import Method
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
@@ -44,14 +44,14 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     def _margin_loss(self) -> MarginLoss:
         """What is minimised."""
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, self._methods)
         choice("coordinates", self.coordinates, COORDINATES)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
         if self.C is not None:
             positive("C", self.C)
-            if self.method not in WAYS:
+            if self.method not in MECHANISMS:
                 raise ArgumentError("C", self.C, f"None, since method={self.method!r} finds its own ridge")
         if self.method == "objective-2011" and self.coordinates == "private":
             raise ArgumentError("coordinates", "private", "'declared' or 'auto', since this method has no δ for it")
@@ -60,11 +60,11 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         space = curator.space if self.bounds is None else space_of(self.bounds).for_columns(curator.space.dimension)
 
         def take(result: LinearScores) -> None:
-            order = sorted_places(values)  # as scikit-learn's scores take them to be
+            order = sort_order(values)  # as scikit-learn's scores take them to be
             self.categories_ = {name: tuple(values[place] for place in order)}
             self.coef_, self.intercept_ = _ordered(result, order)
 
-        return self._inquiry(self._method(curator, len(values)), curator, take, space)
+        return self._plan_method(self._method(curator, len(values)), curator, take, space)
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
         """Return the method that the parameters ask for."""
@@ -73,7 +73,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             self.method,
             self._margin_loss,
             classes,
-            self._promised(curator.neighbors),
+            self._requested_guarantee(curator.neighbors),
             self._coordinates(curator),
             curator.setting.max_rows,
             ridge,
@@ -81,15 +81,15 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
 
     def _coordinates(self, curator: Curator) -> Coordinates:
         """Return how rows are seen. The noise of 2011 has no δ for finding their own coordinates."""
-        guarantee = super()._promised(curator.neighbors)
+        guarantee = super()._requested_guarantee(curator.neighbors)
         own = False if self.method == "objective-2011" else COORDINATES[self.coordinates]
         constant = CONSTANT if self.fit_intercept else 0.0
         counted = self.method in ("functional", "gradient")  # a minimum has no use for the number of rows
         return Coordinates.for_data(curator.space.dimension, constant, guarantee, curator.size, own, counted)
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what the fit shall cost, its arguments checked."""
-        guarantee = super()._promised(neighbors)
+        guarantee = super()._requested_guarantee(neighbors)
         return Guarantee(guarantee.epsilon, 0.0, neighbors) if self.method == "objective-2011" else guarantee
 
     _portraits = ("coefficients", "noise")

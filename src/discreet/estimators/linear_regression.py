@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
@@ -129,7 +129,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         if not isinstance(self.fit_intercept, bool):
             raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
@@ -154,13 +154,13 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
                     stacklevel=5,
                 )
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _method_for(self, curator: Curator) -> Method[RegressionMoments]:
         """Return the method that the parameters ask for."""
         if self.method == "adassp":
             return UnitMoments(curator.size)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         return AdaptiveMoments.for_data(curator.space.dimension, guarantee, curator.size)
 
     def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> tuple[Curator, int]:
@@ -225,7 +225,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         result = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
         known = column_scales(self.releases_[0].declared)
-        target = [scale for name, scale in known.items() if name not in columns_of(self)]
+        target = [scale for name, scale in known.items() if name not in numeric_columns(self)]
         return target[0].to_own(result, inside=False) if len(target) == 1 else result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

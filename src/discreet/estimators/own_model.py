@@ -133,7 +133,7 @@ def fit_model(
     [-3.  3.]
     """
     shell = OwnModel(model, epsilon, delta, n_steps, bounds, neighbors, shares, random_state, verbose)
-    fitted = shell._asks(X, None).run()
+    fitted = shell._plan_fit(X, None).run()
     return FittedModel(fitted.params_, fitted.guarantee_, fitted.unit_, fitted.losses_, fitted.releases_)
 
 
@@ -166,20 +166,20 @@ class OwnModel(PrivateEstimator):
     def _label(self) -> str:
         return str(self.model.name)
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         """Return the loop over a model that has stood the attacks; nothing is spent."""
         if not isinstance(self.model, Model):
             raise ArgumentError("model", self.model, "a discreet.Model; see examples/model_skeleton.py")
         shares = self._shares()
         curator = self._open(X)
-        self._promised(curator.neighbors)
+        self._requested_guarantee(curator.neighbors)
         check_model(self.model, curator.space, size=curator.size)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         start = self.model.initialize(curator.space.dimension, np.random.default_rng(seed))
         attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
-        return self._inquiry(GuardedSteps(self.model, start, shares), curator, self._take)
+        return self._plan_method(GuardedSteps(self.model, start, shares), curator, self._take)
 
-    def _take(self, result: Found[Any]) -> None:
+    def _take(self, result: ModelParameters[Any]) -> None:
         self.params_ = result.params
 
     def _shares(self) -> tuple[float, ...]:
@@ -195,18 +195,18 @@ class OwnModel(PrivateEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Generic[Params]):
+class ModelParameters(Generic[Params]):
     """Parameters of a model, in whatever units it has them."""
 
     params: Params
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the parameters as they are: what they mean is the model's own matter."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class GuardedSteps(Method[Found[Any]]):
+class GuardedSteps(Method[ModelParameters[Any]]):
     """The loop over a model, each step behind an attack.
 
     Parameters
@@ -232,11 +232,11 @@ class GuardedSteps(Method[Found[Any]]):
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
-    ) -> tuple[Found[Any], list[Release]]:
+    ) -> tuple[ModelParameters[Any], list[Release]]:
         """Run the loop from the start: at each step the bound is attacked first, and the rows are guarded."""
         params, releases = self.start, list[Release]()
         for measure in measures:
             attack(ModelQuery(self.model, params, space), np.random.default_rng())  # raises before a row is read
             releases.append(measure(GuardedQuery(self.model, params, space)))
             params = self.model.maximize(params, releases[-1])
-        return Found(params), releases
+        return ModelParameters(params), releases

@@ -15,7 +15,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import Adaptive
@@ -117,7 +117,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         name = choice("method", self.method, METHODS)
         count, share = self._asked(curator.space.dimension)
@@ -137,7 +137,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
             axes = result if isinstance(result, Principal) else _first(Principal.from_gaussian(result), count, share)
             self._take(axes, curator.space, scaled=scaled)
 
-        return self._inquiry(method, curator, take, space, own_units=not scaled)
+        return self._plan_method(method, curator, take, space, own_units=not scaled)
 
     def _take(self, axes: Principal, space: Any, *, scaled: bool) -> None:
         d = space.dimension
@@ -146,7 +146,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         if scaled:  # from the unit ball, where a half-width is 1/√d
             self.mean_ = np.asarray(space.from_unit(axes.mean))
             self.scale_ = np.asarray(space.scale) / math.sqrt(d)
-            axes = axes.moved(np.zeros(d), np.full(d, math.sqrt(d)))
+            axes = axes.rescale(np.zeros(d), np.full(d, math.sqrt(d)))
         self.explained_variance_, self.explained_variance_ratio_ = axes.variances, axes.variances / axes.total
         self.noise_variance_ = axes.rest
 
@@ -185,9 +185,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         centered = self._centered(name)
         if name == "sulq":
             return Sulq(curator.size)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
-        if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
+        if name == "adaptive" or (name == "auto" and centered and adaptive.is_worthwhile):
             return adaptive
         return OneRelease(curator.size, centered, nearest=False)
 
@@ -251,7 +251,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         coordinates = check_array(X, dtype=np.float64)
         if coordinates.shape[1] != len(self.components_):
             raise ValueError(f"X has {coordinates.shape[1]} columns: expected {len(self.components_)}, one a component")
-        return rows_of_values(self.mean_ + self.scale_ * (coordinates @ self.components_), scales_of(self))
+        return values_to_rows(self.mean_ + self.scale_ * (coordinates @ self.components_), numeric_scales(self))
 
     def get_covariance(self) -> Array:
         """Return the covariance with these variances along the components and the same along all other directions."""
@@ -271,7 +271,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         drawn = self._principal.factors.sample(size, np.random.default_rng(seed))
-        return rows_of_values(self.mean_ + self.scale_ * drawn, scales_of(self))
+        return values_to_rows(self.mean_ + self.scale_ * drawn, numeric_scales(self))
 
 
 def _first(axes: Principal, count: int | None, share: float | None) -> Principal:

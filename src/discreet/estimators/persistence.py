@@ -145,7 +145,7 @@ class Persistent:
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted estimator as plain values."""
         check_is_fitted(self)
-        self._check_promised(self.losses_[0].neighbors)  # type: ignore[attr-defined]  # or nobody could read it again
+        self._check_guarantee(self.losses_[0].neighbors)  # type: ignore[attr-defined]  # or nobody could read it again
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return {
             "format": FORMAT,
@@ -207,19 +207,19 @@ class Persistent:
                 raise ArgumentError("guarantee_", UNSHOWN, "one that the losses keep together")
         public = PublicRows.from_releases(releases)
         column_scales(public.declared)  # raises where they are none
-        self._check_promised(public.neighbors)
+        self._check_guarantee(public.neighbors)
         for release in releases:
             check_release(release, public)
         method = self._method_for(public)
         if method is not None:
-            check_losses(losses, method.losses(self._promised(public.neighbors)))  # type: ignore[attr-defined]
+            check_losses(losses, method.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ArgumentError("unit_", unit, "the unit that the releases declare")
 
-    def _check_promised(self, neighbors: Neighbors) -> None:
+    def _check_guarantee(self, neighbors: Neighbors) -> None:
         """Raise where the parameters are not those of the fit any more."""
-        guarantee, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
+        guarantee, kept = self._requested_guarantee(neighbors), self.guarantee_  # type: ignore[attr-defined]
         own = getattr(self, "neighbors", None)
         if kept not in (None, guarantee) or (own is not None and Neighbors.parse(own) is not neighbors):
             raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, which promised {kept}")

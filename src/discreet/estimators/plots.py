@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import ArgumentError, choice
 from discreet.door import Release
 from discreet.estimators.fitted_columns import (
-    chosen_columns,
-    dated_columns,
+    choose_columns,
+    columns_to_values,
+    date_columns,
     declared_bounds,
-    drawn_columns,
-    scales_of,
+    numeric_scales,
+    rows_to_values,
     value_labels,
-    values_of_rows,
 )
-from discreet.models.noisy_sums import noise_of, released_rows
+from discreet.models.noisy_sums import noise_std, released_rows
 from discreet.plots import (
     Centres,
     Coefficients,
@@ -64,7 +64,7 @@ def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] |
     check_is_fitted(model)
     names = portraits_of(model)
     picture = PORTRAITS[choice("what", names[0] if what is None else what, names)](model, columns)
-    return picture.with_dates(dated_columns(model))
+    return picture.with_dates(date_columns(model))
 
 
 def portraits_of(model: Any) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _components(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         return _pairs(model, None)
-    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
+    j = choose_columns(model, columns, 2, sorted(_apart(result)[:2]))
     parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
     return Ellipses(result.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_seen(model))
@@ -106,7 +106,7 @@ def _components(model: Any, columns: Sequence[str | int] | None) -> Plot:
 
 def _pairs(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
-    j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(result)[:MOST_PAIRED]))
+    j = choose_columns(model, columns, MOST_PAIRED, sorted(_apart(result)[:MOST_PAIRED]))
     parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
     return GaussianPairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
@@ -130,7 +130,7 @@ def _weights(model: Any, _: Any) -> Plot:
     if hasattr(model, "noise_"):
         noise = model.noise_["counts"] / max(float(model.class_count_.sum()), 1.0)
     elif counted:
-        std = noise_of(counted[-1], "counts") / released_rows(counted[-1])
+        std = noise_std(counted[-1], "counts") / released_rows(counted[-1])
         noise = np.full(len(result.weights), std)
     what = "shares of the classes" if seen["what"] == "class" else "weights of the components"
     kept = _largest(result.weights)
@@ -147,7 +147,7 @@ def _centres(model: Any, columns: Sequence[str | int] | None) -> Plot:
     if len(names) == 1:
         return _grid(centres, [f"centre {k + 1}" for k in range(len(centres))], names, "centres")
     spread = centres.std(axis=0) / (bounds[:, 1] - bounds[:, 0])
-    j = chosen_columns(model, columns, 2, sorted(np.argsort(-spread, kind="stable")[:2].tolist()))
+    j = choose_columns(model, columns, 2, sorted(np.argsort(-spread, kind="stable")[:2].tolist()))
     return Centres(centres[:, j], (names[j[0]], names[j[1]]), bounds[j], regions=len(names) == 2)
 
 
@@ -212,13 +212,13 @@ def _sample(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
-    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
+    j = choose_columns(model, columns, 2, sorted(_apart(result)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
-    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
+    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], numeric_scales(model)
     if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
-        return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
+        return SyntheticRows(columns_to_values(drawn, scales)[:, j], shown, bounds)
     given = drawn[0] if isinstance(drawn, tuple) else drawn
-    rows = values_of_rows(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
+    rows = rows_to_values(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
     parts = (result.weights, result.means[:, j], result.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 

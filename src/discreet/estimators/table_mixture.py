@@ -19,11 +19,11 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
-from discreet.estimators.fitted_columns import values_of_rows
-from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
+from discreet.estimators.fitted_columns import rows_to_values
+from discreet.estimators.gaussian_mixture import pack_covariances, unpack_covariances
 from discreet.guarantees import Neighbors
-from discreet.models.noisy_sums import noise_of
-from discreet.models.table.column_maps import moved
+from discreet.models.noisy_sums import noise_std
+from discreet.models.table.column_maps import match_histogram
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
@@ -143,7 +143,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         names = tuple(curator.declared["category_columns"])
 
@@ -154,12 +154,12 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             self.n_features_in_ = len(self.columns_)
             self.n_components_ = result.components.count
             self.weights_, self.means_ = result.components.weights, result.components.means
-            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            self.covariances_ = pack_covariances(result.components.covariances, self.covariance_type)
             self.probabilities_ = dict(zip(names, result.probabilities, strict=True))
             self.cells_ = dict(zip(curator.columns, result.cells, strict=True))
             _warn_of_few(self.releases_[0])
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _open(self, X: Any) -> Curator:
         if self.schema is not None and not isinstance(self.schema, Schema):
@@ -203,7 +203,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             count,
             curator.space,
             tuple(map(len, curator.categories)),
-            self._promised(curator.neighbors),
+            self._requested_guarantee(curator.neighbors),
             curator.size,
             whole=self._whole(curator),
             shape=shape,
@@ -292,7 +292,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     def _mixture(self) -> MixedComponents:
         """The mixture in the data's own units."""
         check_is_fitted(self)
-        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        covariances = unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         components = Components(self.weights_, self.means_, covariances)
         return MixedComponents(components, tuple(self.probabilities_.values()), tuple(self.cells_.values()))
 
@@ -339,7 +339,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         drawn: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(self._numbers):
             scale = self._scales[j]
-            column = scale.as_rows(moved(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
+            column = scale.as_rows(match_histogram(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
             if name in self.whole and scale.kind != "date":
                 low, high = scale.own_ends
                 column = np.rint(column).clip(math.ceil(low), math.floor(high)).astype(np.int64)
@@ -366,7 +366,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             result = category.encode(_cells(columns[name]))
             codes.append(np.where(result < 0, category.fill_code, result))
             _check_complete(name, codes[-1] >= 0)
-        return values_of_rows(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
+        return rows_to_values(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
 
 
 def _units_of(release: Release) -> str:
@@ -378,7 +378,7 @@ def _units_of(release: Release) -> str:
 def _warn_of_few(release: Release) -> None:
     """Warn where a released count says that most rows were dropped. It is public, so a warning tells nothing more."""
     counts = release["table0"]
-    total, noise = float(counts.sum()), noise_of(release, "table0") * math.sqrt(len(counts))
+    total, noise = float(counts.sum()), noise_std(release, "table0") * math.sqrt(len(counts))
     units = release.size.units
     if units is not None and total < units / 2.0 - 6.0 * noise:
         warnings.warn(

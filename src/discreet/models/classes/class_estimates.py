@@ -8,7 +8,7 @@ relative to the rows, the mean has the variance s² + q²f², and v is r²/2, s�
 off it, and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose
 count is no larger than its noise is dominated by noise.
 
-**Belief** (``believed``). Priors, means and covariances follow from estimates by shrinkage:
+**Belief** (``shrink_classes``). Priors, means and covariances follow from estimates by shrinkage:
 
 1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white, eigenvalues are corrected by
    ``spectrum``, and none is below what its noise could hide.
@@ -39,8 +39,8 @@ from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
     clip_eigenvalues,
-    inside_ball,
-    noise_of,
+    clip_to_ball,
+    noise_std,
     released_counts,
     released_rows,
 )
@@ -91,7 +91,7 @@ class ClassGaussians:
         count_noise = np.full(components.count, np.sqrt(result.count_noise))
         return cls(components, result.counts, count_noise, means, np.sqrt(squared))
 
-    def ordered(self, order: list[int]) -> Self:
+    def reorder(self, order: list[int]) -> Self:
         """Return the classes in another order."""
         parts = self.components.weights[order], self.components.means[order], self.components.covariances[order]
         return replace(
@@ -103,11 +103,11 @@ class ClassGaussians:
             covariance_noise=self.covariance_noise[order],
         )
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
         return replace(
             self,
-            components=self.components.moved(offset, scale),
+            components=self.components.rescale(offset, scale),
             mean_noise=self.mean_noise * scale,
             covariance_noise=self.covariance_noise * np.outer(scale, scale),
         )
@@ -175,9 +175,9 @@ class ClassEstimates:
         shape : Shape
         """
         (k, d), tied = classes.means.shape, shape.name == "tied"
-        counts, count_noise = released_counts(release), noise_of(release, "counts")
+        counts, count_noise = released_counts(release), noise_std(release, "counts")
         rows = np.maximum(positive_part(counts, count_noise), max(count_noise, 1.0))
-        first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
+        first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
         firsts, per = release["first"] / rows[:, None], np.full(k, rows.sum()) if tied else rows
         seconds = shape.matrices(release["second"], k) / per[:, None, None]
         # A noisy mean times itself is too large by its noise
@@ -191,7 +191,7 @@ class ClassEstimates:
             spread = shape.restrict(seconds[j] - outers[j])
             each.append(_estimate(firsts[j], spread, noises, gaussian, clipping, shape))
         frames = np.repeat(np.eye(d)[None], k, axis=0) if clipping is None else classes.covariances
-        return cls(counts, count_noise**2, *_stacked(each), frames)
+        return cls(counts, count_noise**2, *_stack(each), frames)
 
     @classmethod
     def from_all_rows(
@@ -208,16 +208,16 @@ class ClassEstimates:
         """
         counts = next((name for name in ("counts", "count") if name in release.parts), None)
         rows = released_rows(release, counts or "counts")
-        count_noise = 0.0 if counts is None or release.size.rows is not None else noise_of(release, counts)
+        count_noise = 0.0 if counts is None or release.size.rows is not None else noise_std(release, counts)
         d = release.parts["second"].shape[-1]
-        first, second = inside_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
-        noises = (count_noise / rows, noise_of(release, "first") / rows, noise_of(release, "second") / rows)
+        first, second = clip_to_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
+        noises = (count_noise / rows, noise_std(release, "first") / rows, noise_std(release, "second") / rows)
         # A noisy mean times itself is too large by its noise
         spread = second - np.outer(first, first) + noises[1] ** 2 * np.eye(d)
         own = None if gaussian is None else (gaussian.means[0], gaussian.factors[0])
         estimate = _estimate(first, spread, noises, own, clipping, Shape("full", d))
         frames = np.eye(d)[None] if gaussian is None else gaussian.covariances
-        return cls(np.array([rows]), max(count_noise, 1.0) ** 2, *_stacked([estimate]), frames)
+        return cls(np.array([rows]), max(count_noise, 1.0) ** 2, *_stack([estimate]), frames)
 
     @property
     def rows(self) -> Array:
@@ -233,7 +233,7 @@ class ClassEstimates:
         gain = self.count_noise / (self.count_noise + new.count_noise)
         counts = self.counts + gain * (new.counts - self.counts)
         each = [self._pool_class(new, k, shape) for k in range(len(counts))]
-        return ClassEstimates(counts, gain * new.count_noise, *_stacked(each), new.frames)
+        return ClassEstimates(counts, gain * new.count_noise, *_stack(each), new.frames)
 
     def _pool_class(self, new: ClassEstimates, k: int, shape: Shape) -> tuple[Array, float, Array, float]:
         """Return mean, its noise, covariance and its noise, in the coordinates of the new frame."""
@@ -251,7 +251,7 @@ class ClassEstimates:
         return *pooled, *_pool_by_noise(old, covariance, float((changed**2).sum()), energy, shape.numbers)
 
 
-def _stacked(each: list[tuple[Array, float, Array, float]]) -> tuple[Array, Array, Array, Array]:
+def _stack(each: list[tuple[Array, float, Array, float]]) -> tuple[Array, Array, Array, Array]:
     means, mean_noise, covariances, covariance_noise = map(np.array, zip(*each, strict=True))
     return means, mean_noise, covariances, covariance_noise
 
@@ -308,7 +308,7 @@ DIFFERENT = 0.3  # squared, of classes, relative to what they share
 SHAPE_CAUTION = 1.0  # standard deviations of noise that a difference of shape must exceed
 
 
-def believed(result: ClassEstimates, shape: Shape) -> Components:
+def shrink_classes(result: ClassEstimates, shape: Shape) -> Components:
     """Return the classes that follow from estimates with noise."""
     weights = result.rows / result.rows.sum()
     shared = _shared_covariance(result, shape, weights)
@@ -319,7 +319,7 @@ def believed(result: ClassEstimates, shape: Shape) -> Components:
         covariances = np.repeat(shared[None], len(weights), axis=0)
     else:
         covariances = np.array([_class_covariance(result, k, shape, shared) for k in range(len(weights))])
-    return Components(weights, inside_ball(means), covariances)
+    return Components(weights, clip_to_ball(means), covariances)
 
 
 def _shared_covariance(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
@@ -386,7 +386,7 @@ def _correct_eigenvalues(matrix: Array, shape: Shape, noise: float) -> Array:
         share = shrinkage_factor(2.0 * noise * (d - 1), float(rest @ rest), d - 1) if d > 1 else 0.0
         return np.asarray(np.diag(size + share * rest))
     spectrum = Spectrum.from_matrix(matrix, math.sqrt(noise))
-    return spectrum.matrix(spectrum.shrunk)
+    return spectrum.matrix(spectrum.shrunk_values)
 
 
 def _clear_rounding(covariance: Array, shape: Shape) -> Array:

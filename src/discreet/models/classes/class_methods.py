@@ -34,8 +34,8 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, believed
-from discreet.models.method import Method
+from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, shrink_classes
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
@@ -82,11 +82,6 @@ class JointClasses(Method[ClassGaussians]):
     shape: Shape
     column: int = 0
 
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
-
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
@@ -96,13 +91,12 @@ class JointClasses(Method[ClassGaussians]):
         query = ClassMoments(space, nowhere, None, joint_weights(self.shape), self.shape.name, self.column)
         release = next(measures)(query)
         result = ClassEstimates.from_release(release, nowhere, None, self.shape)
-        return ClassGaussians.from_estimates(believed(result, self.shape), result, self.shape), [release]
+        return ClassGaussians.from_estimates(shrink_classes(result, self.shape), result, self.shape), [release]
 
 
 FIRST = 0.15  # of the budget, for the Gaussian of all rows
 ROUNDS = 4  # of these
 FIRST_MOMENT = 0.2  # b², about
-GROWTH = 1.5  # of the budget from one round to the next
 UNCLIPPED = 0.9  # of a Gaussian, at least
 SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
 MOST_SQUARED = 1e4  # R², a column
@@ -153,10 +147,8 @@ class AdaptiveClasses(Method[ClassGaussians]):
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in both phases."""
-        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
-        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
-        return shares
+        """Shares that grow from round to round in both phases."""
+        return growing_shares(FIRST, ROUNDS) + growing_shares(1.0 - FIRST, self.rounds)
 
     def clipping(self, rows: float) -> Clipping:
         """Return how rows are clipped in the coordinates of their class: less where there is less noise.
@@ -194,6 +186,6 @@ class AdaptiveClasses(Method[ClassGaussians]):
             releases.append(measure(query))
             new = ClassEstimates.from_release(releases[-1], classes, clipping, shape)
             result = new if result is None else result.pool(new, shape)
-            classes = believed(result, shape)
+            classes = shrink_classes(result, shape)
         assert result is not None  # there is a round
         return ClassGaussians.from_estimates(classes, result, shape), releases

@@ -30,17 +30,17 @@ from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["XiClasses", "repaired"]
+__all__ = ["XiClasses", "repair_covariance"]
 
 Array = NDArray[np.float64]
 
 UNIFORM = 1.0 / 12.0
 
 
-def repaired(matrix: Array) -> Array:
+def repair_covariance(matrix: Array) -> Array:
     """Return a symmetric matrix with the paper's repair.
 
-    >>> repaired(np.diag([3.0, -1.0, 2.0])).tolist()
+    >>> repair_covariance(np.diag([3.0, -1.0, 2.0])).tolist()
     [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
     """
     values, vectors = np.linalg.eigh(matrix)
@@ -96,7 +96,7 @@ class XiClasses(Method[ClassGaussians]):
         i, j = np.triu_indices(d)
         covariances = np.zeros((k, d, d))
         covariances[:, i, j] = covariances[:, j, i] = scattered["upper"] / rows[:, None]
-        covariances = np.array([repaired(covariance) for covariance in covariances])
+        covariances = np.array([repair_covariance(covariance) for covariance in covariances])
         noises = []
         for release in (counted, summed, scattered):
             assert release.noise is not None
@@ -110,4 +110,4 @@ class XiClasses(Method[ClassGaussians]):
         )
         # From [0, 1] to the unit ball, where a half-width is 1/√d
         root = math.sqrt(d)
-        return result.moved(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]
+        return result.rescale(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]

@@ -4,7 +4,7 @@
 noise of a count: 2√2/ε for a replaced row and Laplace noise. M = (0.28·N/s)^(2d/(2+d)) balances noise and width, which
 is the (Nε/10)^(2d/(2+d)) of Su et al. 2016, said with s; at least 8K.
 
-**Noise.** Counts are thresholded in a Haar basis (``denoised``).
+**Noise.** Counts are thresholded in a Haar basis (``denoise_histogram``).
 
 All of it is computed from releases and public numbers. scikit-learn is imported where it is needed first.
 """
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.special import erfc
 
 from discreet.door import Release
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 
-__all__ = ["Clusters", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
+__all__ = ["Clusters", "cells_along", "denoise_histogram", "find_clusters", "grid_size", "weighted_kmeans"]
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def _split(values: Array, axes: list[int]) -> list[Array]:
     return parts
 
 
-def _joined(parts: list[Array], axes: list[int]) -> Array:
+def _join(parts: list[Array], axes: list[int]) -> Array:
     """Undo ``_split``."""
     for axis in reversed(axes):
         pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -90,16 +90,18 @@ def _details(values: Array) -> Array:
     return np.concatenate(result)
 
 
-def _thresholded(values: Array, threshold: float) -> Array:
+def _threshold(values: Array, threshold: float) -> Array:
     axes = _axes(values)
     if not axes:
         return values
     total, *details = _split(values, axes)
     kept = [np.where(np.abs(part) > threshold, part, 0.0) for part in details]
-    return _joined([_thresholded(total, threshold), *kept], axes)
+    return _join([_threshold(total, threshold), *kept], axes)
 
 
-def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Generator, false: float = 0.1) -> Array:
+def denoise_histogram(
+    counts: Array, noise: float, total: float | None, rng: np.random.Generator, false: float = 0.1
+) -> Array:
     """Return noisy counts of cells as counts ≥ 0 of a known total, with what is likely to be noise taken out.
 
     In an orthonormal Haar basis every coefficient has the same noise, and those of many cells hold much signal. Kept
@@ -122,7 +124,7 @@ def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Ge
     --------
     >>> rng = np.random.default_rng(0)
     >>> true = np.kron([[0.0, 100.0], [0.0, 0.0]], np.ones((8, 8)))
-    >>> result = denoised(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
+    >>> result = denoise_histogram(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
     >>> bool(abs(result - true).mean() < 2.0)
     True
     """
@@ -144,12 +146,12 @@ def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Ge
         sizes = [2 * size if size > 1 else 1 for size in least]
         starts = [int(rng.integers(0, size - own + 1)) for size, own in zip(sizes, counts.shape, strict=True)]
         larger, where = placed(sizes, starts)
-        mean += _thresholded(larger, threshold)[where] / SPINS
+        mean += _threshold(larger, threshold)[where] / SPINS
     # Thresholds move rows to the border around the counts; the total brings them back.
-    return _on_simplex(mean, max(float(counts.sum()) if total is None else total, 1.0))
+    return _project_to_simplex(mean, max(float(counts.sum()) if total is None else total, 1.0))
 
 
-def _on_simplex(values: Array, total: float) -> Array:
+def _project_to_simplex(values: Array, total: float) -> Array:
     """Return the nearest numbers ≥ 0 with this sum."""
     down = np.sort(values, axis=None)[::-1]
     shifts = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
@@ -180,13 +182,13 @@ class Clusters:
     variances: Array
 
 
-def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
+def find_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
     """Return the clusters of a grid whose cells, at most ``side`` wide, are around these points."""
-    noise = noise_of(release, "counts")
+    noise = noise_std(release, "counts")
     total = None if release.size.rows is None else float(release.size.rows)
     # With few cells to a cluster, a coefficient that is missed may be a cluster, and a false one costs little.
     false = 0.5 if len(points) < 16 * count else 0.1
-    cells = denoised(release["counts"], noise, total, rng, false).ravel()
+    cells = denoise_histogram(release["counts"], noise, total, rng, false).ravel()
     centers, labels = weighted_kmeans(points, cells, count, rng)
     squared = ((points - centers[labels]) ** 2).sum(axis=1)
     rows = np.maximum(np.bincount(labels, cells, count), 1.0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.private_kmeans import clusters, column_scales, half_widths, inside_space
+from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales, half_widths
 from discreet.models.method import Method
 from discreet.models.mixture.joint import JointMixture
 from discreet.queries.moments.clipped_moments import Components
@@ -32,9 +32,9 @@ def packed_start(count: int, space: Box | Ball, rng: np.random.Generator) -> Arr
     """Return centres in v, about as far apart from each other as they fit (sphere packing, Su et al. 2016)."""
     half = half_widths(space)
 
-    def thrown(distance: float) -> Array | None:
+    def throw_darts(distance: float) -> Array | None:
         border = np.maximum(half - distance / 2.0, 0.0)
-        darts = inside_space(space, rng.uniform(-border, border, (50 * count, len(half))))
+        darts = clip_to_space(space, rng.uniform(-border, border, (50 * count, len(half))))
         result: list[int] = []
         free = np.ones(len(darts), dtype=bool)
         while free.any() and len(result) < count:
@@ -42,10 +42,10 @@ def packed_start(count: int, space: Box | Ball, rng: np.random.Generator) -> Arr
             free &= ((darts - darts[result[-1]]) ** 2).sum(axis=1) >= distance**2
         return darts[result] if len(result) == count else None
 
-    best = inside_space(space, rng.uniform(-half, half, (count, len(half))))
+    best = clip_to_space(space, rng.uniform(-half, half, (count, len(half))))
     low, high = 0.0, 2.0 * float(np.linalg.norm(half))
     for _ in range(12):
-        centers = thrown((low + high) / 2.0)
+        centers = throw_darts((low + high) / 2.0)
         if centers is None:
             high = (low + high) / 2.0
         else:
@@ -104,10 +104,10 @@ class DPLloyd(Method[Components]):
         """Run the loop; centres outside of the space are moved into it."""
         model = JointMixture(self.count, "spherical", True, weights=self.weights, name="k-means")
         even, g = np.ones(self.count), column_scales(space)
-        components = clusters(space, even, packed_start(self.count, space, rng), even)
+        components = cluster_components(space, even, packed_start(self.count, space, rng), even)
         releases = []
         for measure in measures:
             releases.append(measure(model.query(components, space)))
             result = model.maximize(components, releases[-1])
-            components = clusters(space, result.weights, inside_space(space, result.means * g), even)
+            components = cluster_components(space, result.weights, clip_to_space(space, result.means * g), even)
         return components, releases

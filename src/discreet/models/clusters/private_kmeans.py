@@ -1,7 +1,7 @@
 """Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
 
 **Metric.** Distances are Euclidean in the data's own units, up to one factor for all columns. A row y of the unit ball
-is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v, and ``clusters`` takes
+is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v, and ``cluster_components`` takes
 them back to the unit ball, as components for ``clipped_moments``.
 
 **Few columns** (``GridKMeans``). One histogram with Laplace noise; k-means on its cells (``histogram_clusters``) is
@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.histogram_clusters import cells_along, found_clusters, grid_size
+from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
 from discreet.models.method import Method
-from discreet.models.noisy_sums import clip_eigenvalues, inside_ball, noise_of, positive_counts
+from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.moments.clipped_moments import (
@@ -50,10 +50,10 @@ __all__ = [
     "GridKMeans",
     "ProjectedKMeans",
     "adaptive_kmeans",
-    "clusters",
+    "clip_to_space",
+    "cluster_components",
     "column_scales",
     "half_widths",
-    "inside_space",
 ]
 
 Array = NDArray[np.float64]
@@ -73,14 +73,14 @@ def half_widths(space: Box | Ball) -> Array:
     return reach * column_scales(space)
 
 
-def inside_space(space: Box | Ball, points: Array) -> Array:
+def clip_to_space(space: Box | Ball, points: Array) -> Array:
     """Return points of v moved into the space."""
     if isinstance(space, Ball):
-        return inside_ball(points)
+        return clip_to_ball(points)
     return np.clip(points, -half_widths(space), half_widths(space))
 
 
-def clusters(space: Box | Ball, counts: Array, centers: Array, radii: Array) -> Components:
+def cluster_components(space: Box | Ball, counts: Array, centers: Array, radii: Array) -> Components:
     """Return centres in v as components whose own coordinates are (v − centre)/radius; nearest is nearest in v."""
     g = column_scales(space)
     covariances = radii[:, None, None] ** 2 * np.diag(1.0 / g**2)
@@ -151,8 +151,8 @@ class GridKMeans(Method[Components]):
         grid = Grid(space, cells_along(grid_size(self.count, rows, noise, space.dimension), half))
         releases.append(next(measures)(grid))
         side = float((2.0 * half / np.array(grid.cells)).max())
-        result = found_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
-        components = clusters(space, result.counts, inside_space(space, result.centers), result.extents)
+        result = find_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
+        components = cluster_components(space, result.counts, clip_to_space(space, result.centers), result.extents)
         variances = result.variances
         for measure in measures:
             releases.append(measure(_sums(space, components, COUNTS_AND_SUMS)))
@@ -165,11 +165,11 @@ def _pooled(
 ) -> tuple[Components, Array]:
     """Return centres between the last ones and what a Lloyd step says, and their variance a column."""
     counts = positive_counts(release)
-    moves = radii[:, None] * inside_ball(release["first"] / counts[:, None])
-    new = (radii * noise_of(release, "first") / counts) ** 2
+    moves = radii[:, None] * clip_to_ball(release["first"] / counts[:, None])
+    new = (radii * noise_std(release, "first") / counts) ** 2
     gain = variances / (variances + new)
     centers = components.means * column_scales(space) + gain[:, None] * moves
-    return clusters(space, counts, inside_space(space, centers), radii), gain * new
+    return cluster_components(space, counts, clip_to_space(space, centers), radii), gain * new
 
 
 @dataclass(frozen=True)
@@ -219,18 +219,18 @@ class ProjectedKMeans(Method[Components]):
         cells = cells_along(grid_size(self.count, rows, noise, few), reach)
         grid = ProjectedGrid(space, cells, axes * g, axes @ middle, reach)
         side = float((2.0 * reach / np.array(cells)).max())
-        result = found_clusters(grid.centers(), measured(grid), side, self.count, rng)
+        result = find_clusters(grid.centers(), measured(grid), side, self.count, rng)
 
-        mean = inside_space(space, middle + (result.centers - axes @ middle) @ axes)
+        mean = clip_to_space(space, middle + (result.centers - axes @ middle) @ axes)
         counts, spreads = result.counts, np.sqrt(result.squares + rest)
         noise = self.noise / math.sqrt(self.shares[3] * ROUND[1])  # of the sums to come
         for step in range(self.steps):
             radii = _radii(spreads, math.sqrt(d) * noise / counts)
-            components = clusters(space, counts, mean, radii)
+            components = cluster_components(space, counts, mean, radii)
             counts, moves, spreads = _moved(radii, measured(_sums(space, components, ROUND)))
             settled = max(0, 2 * step - self.steps + 2) // 2  # the later centres have: their mean has less noise
-            mean = inside_space(space, mean + moves / (1.0 + settled))
-        return clusters(space, counts, mean, radii), releases
+            mean = clip_to_space(space, mean + moves / (1.0 + settled))
+        return cluster_components(space, counts, mean, radii), releases
 
 
 def _radii(spreads: Array, errors: Array) -> Array:
@@ -240,7 +240,7 @@ def _radii(spreads: Array, errors: Array) -> Array:
 
 def _alone(space: Box | Ball, center: Array, radius: float, shape: str, weights: tuple[float, float, float]) -> Query:
     """Return the moments of all rows in the ball of this radius around a point of v."""
-    components = clusters(space, np.ones(1), center[None, :], np.full(1, radius))
+    components = cluster_components(space, np.ones(1), center[None, :], np.full(1, radius))
     return _sums(space, components, weights, shape)
 
 
@@ -249,17 +249,17 @@ def _round_shape(space: Box | Ball, measured: Step) -> tuple[Array, float]:
     reach = 1.0 if isinstance(space, Ball) else float(np.linalg.norm(half_widths(space)))
     release = measured(_alone(space, np.zeros(space.dimension), reach, "spherical", ROUND))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
+    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
     square = float(release["second"][0]) / rows - float(mean @ mean)
-    least = 2.0 * noise_of(release, "second") / rows
-    return inside_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
+    least = 2.0 * noise_std(release, "second") / rows
+    return clip_to_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
 
 
 def _shrink(values: Array, noise: float | Array) -> Array:
     """Return noisy vectors in the unit ball, each shrunk by the share of noise in its squared length."""
     d = values.shape[-1]
     factors = shrinkage_factor(d * noise**2, (values**2).sum(axis=-1, keepdims=True), d)
-    return inside_ball(values * factors)
+    return clip_to_ball(values * factors)
 
 
 def _full_shape(space: Box | Ball, middle: Array, spread: float, measured: Step) -> tuple[float, Array, Array]:
@@ -267,22 +267,22 @@ def _full_shape(space: Box | Ball, middle: Array, spread: float, measured: Step)
     radius = max(2.5 * spread, SMALLEST_RADIUS)
     release = measured(_alone(space, middle, radius, "full", FULL))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
+    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
     d = len(mean)
     flat = np.eye(d) * (spread / radius) ** 2 / d
     differences = release["second"][0] / rows - np.outer(mean, mean) - flat
-    expected = d * (d + 1) / 2.0 * (noise_of(release, "second") / rows) ** 2
+    expected = d * (d + 1) / 2.0 * (noise_std(release, "second") / rows) ** 2
     share = shrinkage_factor(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
     covariance = clip_eigenvalues(flat + share * differences, 1e-6, 1.0)
-    return float(rows), inside_space(space, middle + radius * mean), radius**2 * covariance
+    return float(rows), clip_to_space(space, middle + radius * mean), radius**2 * covariance
 
 
 def _moved(radii: Array, release: Release) -> tuple[Array, Array, Array]:
     """Return counts, moves of the centres and spreads after a Lloyd step. Where there is only noise, a centre stays."""
     counts = positive_counts(release)
-    means, noise = release["first"] / counts[:, None], noise_of(release, "first") / counts[:, None]
+    means, noise = release["first"] / counts[:, None], noise_std(release, "first") / counts[:, None]
     moves = _shrink(means, noise)
-    squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_of(release, "second") / counts
+    squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_std(release, "second") / counts
     return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
 
 

@@ -22,7 +22,7 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates
 from discreet.models.method import Method
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.coded_moments import CodedMoments
@@ -80,13 +80,13 @@ class Functional(Method[LinearScores]):
 def coded_minimum(release: Release, rows: float) -> Array:
     """Return the minimum of each problem, of shape (q, D), from a release of ``CodedMoments``; total."""
     first, count = release["first"] / rows, len(release["first"])
-    moved = (noise_of(release, "first") / rows) ** 2
+    moved = (noise_std(release, "first") / rows) ** 2
     if count > 1:  # each against the rest: y is 2·1{l = k} − 1
         first = 2.0 * first - first.sum(axis=0)
         moved *= count
-    noise = 0.5 * (noise_of(release, "second") / rows) ** 2
+    noise = 0.5 * (noise_std(release, "second") / rows) ** 2
     spectrum = Spectrum.from_matrix(release["second"] / rows, math.sqrt(noise))
-    values = np.maximum(spectrum.shrunk, HIDDEN * math.sqrt(noise * len(spectrum.values)))
+    values = np.maximum(spectrum.shrunk_values, HIDDEN * math.sqrt(noise * len(spectrum.values)))
     along = 2.0 * (first @ spectrum.vectors) / values
     result = np.empty_like(along)
     for k, each in enumerate(along):

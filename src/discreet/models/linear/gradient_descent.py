@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.em import Step
-from discreet.models.linear.row_coordinates import Coordinates, Seen
+from discreet.models.linear.row_coordinates import Coordinates, FittedCoordinates
 from discreet.models.method import Method
-from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.noisy_sums import clip_to_ball, noise_std
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
@@ -51,7 +51,7 @@ def default_steps(coordinates: Coordinates, classes: int) -> int:
     All the budget at once leaves θ with noise of variance D·(4/(μ·rows·variance))²; where the labels' variance is half
     explained, ‖θ‖² is 2/variance.
     """
-    noise = 8.0 * coordinates.size_of_features / (coordinates.budget * coordinates.rows**2 * coordinates.variance)
+    noise = 8.0 * coordinates.n_features / (coordinates.budget * coordinates.rows**2 * coordinates.variance)
     steps = (STEPS if classes == 2 else STEPS_OF_SEVERAL) / math.sqrt(max(noise, 1e-300))
     return int(min(max(steps, 1.0), MOST_STEPS))
 
@@ -98,7 +98,7 @@ class NoisyGradient(Method[LinearScores]):
         """Return θ at which the first gradient is taken."""
         return np.zeros((self._problems, features.size))
 
-    def curvature(self, seen: Seen) -> Array:
+    def curvature(self, seen: FittedCoordinates) -> Array:
         """Return about the second derivative of the objective along each coordinate: at most, or (softmax) at θ = 0."""
         most = self.loss.most_curvature if self.classes == 2 else max(1.0 / self.classes, 0.25)
         variances = np.full(seen.features.size, seen.variance)
@@ -106,10 +106,10 @@ class NoisyGradient(Method[LinearScores]):
             variances[-1] = seen.features.constant**2
         return most * variances
 
-    def next(self, theta: Array, seen: Seen, gradient: Array) -> Array:
+    def next(self, theta: Array, seen: FittedCoordinates, gradient: Array) -> Array:
         """Return the θ that follows from one and the gradient at it."""
         curvature = self.curvature(seen)
-        return inside_ball(theta - (gradient / seen.rows / curvature + RIDGE * theta), LARGEST)
+        return clip_to_ball(theta - (gradient / seen.rows / curvature + RIDGE * theta), LARGEST)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return what finds coordinates, and gradients in the declared ones, which have as many numbers."""
@@ -125,14 +125,14 @@ class NoisyGradient(Method[LinearScores]):
         releases, before, theta = list(seen.releases), self.start(seen.features), self.start(seen.features)
         path = []
         for measure in measures:
-            ahead = inside_ball(theta + MOMENTUM * (theta - before), LARGEST)
+            ahead = clip_to_ball(theta + MOMENTUM * (theta - before), LARGEST)
             releases.append(measure(MarginGradient(seen.features, self.loss, ahead, self.classes, self.column)))
             before, theta = theta, self.next(ahead, seen, releases[-1]["gradient"])
             path.append(theta)
         result = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
-        return seen.features.scores(self._shrink(result, seen, noise_of(releases[-1], "gradient"))), releases
+        return seen.features.scores(self._shrink(result, seen, noise_std(releases[-1], "gradient"))), releases
 
-    def _shrink(self, theta: Array, seen: Seen, noise: float) -> Array:
+    def _shrink(self, theta: Array, seen: FittedCoordinates, noise: float) -> Array:
         """Return θ shrunk by the share of noise in it, the weights together and the intercepts together."""
         stds = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
         weights = slice(0, seen.features.space.dimension)

@@ -35,9 +35,9 @@ from discreet.queries.objectives.minimum import (
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["WAYS", "PrivateMinimum"]
+__all__ = ["MECHANISMS", "PrivateMinimum"]
 
-WAYS: dict[str, MinimumMechanism] = {
+MECHANISMS: dict[str, MinimumMechanism] = {
     "objective": GaussianObjective(),
     "objective-2011": PureObjective(),
     "output": NoisyMinimum(),
@@ -57,7 +57,7 @@ class PrivateMinimum(Method[LinearScores]):
     Parameters
     ----------
     way : str
-        One of ``WAYS``.
+        One of ``MECHANISMS``.
     loss : MarginLoss
     classes : int
     guarantee : Guarantee
@@ -94,9 +94,7 @@ class PrivateMinimum(Method[LinearScores]):
         """About σ, of the noise in each coordinate of the objective."""
         pushes = pushes_of(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
         if self.way == "objective-2011":
-            return (
-                pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.guarantee.epsilon
-            )
+            return pushes * math.sqrt(self._problems * (self.coordinates.n_features + 1.0)) / self.guarantee.epsilon
         return pushes / math.sqrt(self.coordinates.budget * self.shares[-1])
 
     @property
@@ -145,7 +143,7 @@ class PrivateMinimum(Method[LinearScores]):
         return [*super().questions(space, number - 1), self._minimum(Features(space, self.coordinates.constant))]
 
     def _minimum(self, features: Features) -> Minimum:
-        return Minimum(features, self.loss, self._ridge, self.classes, WAYS[self.way], self.column)
+        return Minimum(features, self.loss, self._ridge, self.classes, MECHANISMS[self.way], self.column)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

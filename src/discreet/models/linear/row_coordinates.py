@@ -18,6 +18,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
+from discreet.models.method import growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -26,13 +27,12 @@ from discreet.queries.counts.count_queries import Count
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.records import Ball, Box
 
-__all__ = ["CONSTANT", "Coordinates", "Seen"]
+__all__ = ["CONSTANT", "Coordinates", "FittedCoordinates"]
 
 CONSTANT = 0.35  # κ, where there is an intercept
 PART = 0.15  # of the squared budget
 COUNTED = 0.02  # of it, for the number of rows, where nothing else tells
 ROUNDS = 3
-GROWTH = 1.5  # of the budget from one round to the next
 LEVEL = 0.9  # of a Gaussian that is not clipped, at least
 LEAST_CLIPPED = 1e-3
 TAIL = 15.0  # columns over μ·rows, times this, to the power of 1.5, is the share that is clipped in between
@@ -40,7 +40,7 @@ WORTHWHILE = 0.17  # squared error of eigenvalues by the noise of all rounds, a 
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class FittedCoordinates:
     """Features, about how many rows there are, and about the variance of a feature's coordinate."""
 
     features: Features
@@ -97,7 +97,7 @@ class Coordinates:
         return max(self.size.units or GUESS, 1)
 
     @property
-    def size_of_features(self) -> int:
+    def n_features(self) -> int:
         """D."""
         return self.dimension + (self.constant > 0.0)
 
@@ -105,12 +105,12 @@ class Coordinates:
     def variance(self) -> float:
         """About the variance of a feature's coordinate."""
         share, d = 1.0 - self.constant**2, self.dimension
-        if not self.adapted:
+        if not self.is_adapted:
             return share / (4.0 * d)  # a standard deviation is half of the half-width of its column
         return share * float(self.clipping.response().kappa) / self.clipping.squared
 
     @property
-    def adapted(self) -> bool:
+    def is_adapted(self) -> bool:
         """Whether the rows' own are found: as asked for, or where rounds find more than noise.
 
         At radius² d + 2 noise spreads eigenvalues by about 2√d(d + 2)/(μ·rows).
@@ -123,9 +123,8 @@ class Coordinates:
     @property
     def shares(self) -> list[float]:
         """The part of the squared budget that each of the first releases has; the rest is left to others."""
-        if self.adapted:
-            rounds = GROWTH ** np.arange(ROUNDS)
-            return [float(share) for share in PART * rounds / rounds.sum()]
+        if self.is_adapted:
+            return growing_shares(PART, ROUNDS)
         return [COUNTED] if self.size.rows is None and self.counted else []
 
     @property
@@ -134,15 +133,15 @@ class Coordinates:
         tail = (TAIL * self.dimension / (math.sqrt(self.budget) * self.rows)) ** 1.5
         return Clipping.at_quantile(self.dimension, 1.0 - min(max(tail, LEAST_CLIPPED), 1.0 - LEVEL))
 
-    def find(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> Seen:
+    def find(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> FittedCoordinates:
         """Return the features, from as many releases as there are shares."""
         d = self.dimension
-        if self.adapted:
+        if self.is_adapted:
             one = OneGaussian(Shape("full", d), self.clipping, self.neighbors, self.size.rows is None)
             start = one.initialize(d, rng)
             gaussian, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))
             features = Features(space, self.constant, gaussian, self.clipping.radius)
-            return Seen(features, released_rows(releases[-1]), self.variance, releases)
+            return FittedCoordinates(features, released_rows(releases[-1]), self.variance, releases)
         releases = [measure(Count()) for measure in islice(measures, len(self.shares))]
         rows = released_rows(releases[0], "count") if releases else float(self.rows)
-        return Seen(Features(space, self.constant), rows, self.variance, releases)
+        return FittedCoordinates(Features(space, self.constant), rows, self.variance, releases)

@@ -16,7 +16,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.method import Method
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture
 from discreet.models.mixture.joint import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
@@ -29,8 +29,6 @@ __all__ = ["Adaptive"]
 
 GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
 ROUNDS = 4  # of phase 1
-GROWTH = 1.5  # of the budget from one of them to the next
-GROWING = 30  # rounds; what comes after them, where so many are asked for, is alike
 WORTHWHILE = 0.25  # nats a column that the noise of one round may cost
 MANY_COLUMNS = 500  # beyond, the rounds take long
 DISTINCT = 0.05  # up to this error of its mean a component is well told apart
@@ -65,7 +63,7 @@ class Adaptive(Method[Components]):
         About the squared error of a component's mean in its own coordinates, from one release of all the budget.
     difficulty : float
         What the noise of one release of one Gaussian's covariance with all of the budget costs, in nats.
-    single : bool
+    is_single : bool
         Whether one Gaussian is all that can be had: asked for, or since a mixture would be noise.
     first : float
         The part of the budget that phase 1 has.
@@ -83,7 +81,7 @@ class Adaptive(Method[Components]):
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
-    single: bool = field(init=False)
+    is_single: bool = field(init=False)
     first: float = field(init=False)
 
     @classmethod
@@ -113,31 +111,31 @@ class Adaptive(Method[Components]):
         difficulty = self.shape.energy() / 4.0 / self.budget * ((d + 2.0) / rows) ** 2
         single = self.count == 1 or mean_noise > HOPELESS
         first = 1.0 if single else min(max(1.5 * math.sqrt(difficulty), 0.1), 0.85)
-        result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "single": single, "first": first}
+        result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "is_single": single, "first": first}
         for name, value in result.items():
             object.__setattr__(self, name, value)
 
     @property
-    def affordable(self) -> int:
+    def distinguishable(self) -> int:
         """How many components the budget can tell apart well, of those that were asked for."""
         return max(min(int(self.count * math.sqrt(DISTINCT / self.mean_noise)), self.count), 1)
 
     @property
-    def worthwhile(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """Whether a single Gaussian is better found in some rounds than by one release of all the budget."""
         d = self.shape.dimension
         return d <= MANY_COLUMNS and self.difficulty <= WORTHWHILE * d
 
     def default_steps(self) -> int:
         """Return how many steps suit the budget: more where there is less noise."""
-        return ROUNDS if self.single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
+        return ROUNDS if self.is_single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in phase 1, equal ones in phase 2."""
-        rounds = GROWTH ** np.minimum(np.arange(self.steps if self.single else ROUNDS), GROWING)
-        first: list[float] = (self.first * rounds / rounds.sum()).tolist()
-        return first if self.single else first + [(1.0 - self.first) / self.steps] * self.steps
+        """Growing shares in phase 1, equal shares in phase 2."""
+        if self.is_single:
+            return growing_shares(self.first, self.steps)
+        return growing_shares(self.first, ROUNDS) + [(1.0 - self.first) / self.steps] * self.steps
 
     @property
     def clipping(self) -> Clipping:
@@ -148,12 +146,12 @@ class Adaptive(Method[Components]):
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
         """Find one Gaussian, spread the components over it, and improve them."""
-        counted, rounds = self.size.rows is None, self.steps if self.single else ROUNDS
+        counted, rounds = self.size.rows is None, self.steps if self.is_single else ROUNDS
         one = OneGaussian(self.shape, self.clipping, self.neighbors, counted, self.metric, self.spectral)
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, rounds))
         rows = released_rows(releases[-1])
-        if self.single:
+        if self.is_single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:

@@ -28,8 +28,8 @@ from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
     clip_eigenvalues,
-    inside_ball,
-    noise_of,
+    clip_to_ball,
+    noise_std,
     released_counts,
     released_rows,
 )
@@ -79,7 +79,7 @@ class Pool:
     frames: Array
 
     @classmethod
-    def starting(cls, components: Components) -> Pool:
+    def empty(cls, components: Components) -> Pool:
         """Return an empty pool."""
         none = np.zeros(components.count)
         return cls(
@@ -125,7 +125,7 @@ class AdaptiveMixture(MomentModel[Pool]):
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
         """Return components spread over the base."""
-        return Pool.starting(spread_over(self.base, self.count, rng))
+        return Pool.empty(spread_over(self.base, self.count, rng))
 
     def moments(self, params: Pool) -> ClippedMoments:
         """Return the statistic in each component's own coordinates."""
@@ -134,7 +134,7 @@ class AdaptiveMixture(MomentModel[Pool]):
     def maximize(self, params: Pool, release: Release) -> Pool:
         """Return the pool with one more release, and what follows from it."""
         gain, k = forgetting_gain(params.step), params.components.count
-        new = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
+        new = Estimate(released_counts(release), noise_std(release, "counts") ** 2)
         moved = float(((new.value - params.counts) ** 2).sum())
         fast = max(gain, shrinkage_factor(new.variance * k, moved, k))
         counts, count_noise = Estimate(params.counts, params.count_noise).pool(new, fast)
@@ -150,7 +150,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         centres, between = self._shrink_means(pool, weights)
         shared = self._shared_factor(pool, weights, between)
         shrunk = np.array([self._shrink_covariance(pool, k, shared) for k in range(len(weights))])
-        return replace(pool, components=Components(weights, inside_ball(centres), shrunk))
+        return replace(pool, components=Components(weights, clip_to_ball(centres), shrunk))
 
     def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[tuple[Estimate, Estimate]]:
         """Yield mean and covariance of each component as one release has them, in the coordinates of the unit ball.
@@ -165,12 +165,12 @@ class AdaptiveMixture(MomentModel[Pool]):
         outers = firsts[:, :, None] * firsts[:, None, :]
         if tied:
             outers = np.broadcast_to(np.einsum("k,kij->ij", rows / rows.sum(), outers), outers.shape)
-        first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
+        first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
         for k, factor in enumerate(components.factors):
             shift, own, size = clipping.undo(firsts[k], shape.restrict(seconds[k] - outers[k]))
             # Near the border of the ball the clipped mean says less and less about the shift: undone as for a point.
             shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
-            inside = inside_ball(shift, clipping.radius)
+            inside = clip_to_ball(shift, clipping.radius)
             own = shape.restrict(own + np.outer(shift - inside, shift - inside))
             response = clipping.response(size)
             moved = first_noise * clipping.radius / rows[k] / response.beta1  # σ₁R/(Nβ₁)

@@ -17,7 +17,7 @@ from discreet.em import Step, expectation_maximization
 from discreet.models.method import Method
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Shape
-from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, positive_counts
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 from discreet.records import Ball, Box
 
@@ -86,7 +86,7 @@ def components_from_moments(
     """
     k, d = first.shape
     hidden = noise * math.sqrt(2.0 * d)
-    means = inside_ball(first / counts[:, None])
+    means = clip_to_ball(first / counts[:, None])
     outer = means[:, :, None] * means[:, None, :]
     if shape == "tied":
         total = counts.sum()
@@ -143,9 +143,9 @@ class JointMixture(MomentModel[Components]):
         """Return what the noisy moments say, made valid."""
         counts = positive_counts(release)
         if self.hard:
-            means = inside_ball(release["first"] / counts[:, None])
+            means = clip_to_ball(release["first"] / counts[:, None])
             return Components(counts / counts.sum(), means, params.covariances)
-        noise = noise_of(release, "second")
+        noise = noise_std(release, "second")
         return components_from_moments(counts, release["first"], release["second"], noise, self.shape, self.prior)
 
 

@@ -17,7 +17,7 @@ from discreet.door import Release
 from discreet.guarantees import Neighbors
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weights
-from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
@@ -79,16 +79,16 @@ class OneGaussian(MomentModel[Components]):
         shift, covariance, size = clipping.undo(first, shape.restrict(second - np.outer(first, first)))
 
         response = clipping.response(size)
-        entry = noise_of(release, "second") * clipping.squared / rows / response.beta2
+        entry = noise_std(release, "second") * clipping.squared / rows / response.beta2
         noise = 0.5 * entry * entry  # v of ``own_coordinates``
         ratio = response.beta2 / max(response.trace, 0.05)
         size_noise = math.sqrt(noise * shape.size_energy()) * ratio
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
         own = self._shrink(covariance, size, noise)
 
-        moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
+        moved = noise_std(release, "first") * clipping.radius / rows / clipping.response(size).beta1
         shift = shift * shrinkage_factor(moved * moved * d, float(shift @ shift), d, 0.0)
-        mean = inside_ball(params.means + factor @ shift)
+        mean = clip_to_ball(params.means + factor @ shift)
         covariance = clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST)
         if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
             covariance /= max(1.0, float(np.trace(covariance)))
@@ -107,7 +107,7 @@ class OneGaussian(MomentModel[Components]):
         edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
         if share and self.spectral:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
-            values = spectrum.shrunk - spectrum.shrunk.mean() + size
+            values = spectrum.shrunk_values - spectrum.shrunk_values.mean() + size
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
         least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))

@@ -20,7 +20,7 @@ from discreet.em import Step
 from discreet.guarantees import Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.mixture.joint import Prior, components_from_moments, spread_components
-from discreet.models.noisy_sums import noise_of, positive_counts
+from discreet.models.noisy_sums import noise_std, positive_counts
 from discreet.planning.comparison import dpem_losses
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
@@ -89,7 +89,7 @@ class Paper(Method[Components]):
             counts = measured(COUNTS, None)
             first = np.concatenate([measured(FIRST, k)["first"] for k in each])
             squares = [measured(SECOND, k) for k in each]
-            second, noise = np.concatenate([square["second"] for square in squares]), noise_of(squares[0], "second")
+            second, noise = np.concatenate([square["second"] for square in squares]), noise_std(squares[0], "second")
             rows = positive_counts(counts)
             params = components_from_moments(rows, first, second, noise, "full", self.prior)
         return params, releases

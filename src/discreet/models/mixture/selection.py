@@ -77,7 +77,7 @@ class SelectedModel(Method[Components]):
             components, its = method.run(space, rng, islice(measures, len(method.shares)))
             fitted.append(components)
             releases += its
-        own = [components.moved(np.asarray(space.center), np.asarray(space.scale)) for components in fitted]
+        own = [components.rescale(np.asarray(space.center), np.asarray(space.scale)) for components in fitted]
         query = LogLikelihood(own, space, counted=not self.size.complete)
         release = next(measures)(query)
         releases.append(release)

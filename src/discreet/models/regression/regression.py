@@ -35,8 +35,8 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.classes.class_estimates import ClassEstimates, believed
-from discreet.models.method import Method
+from discreet.models.classes.class_estimates import ClassEstimates, shrink_classes
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -85,7 +85,7 @@ class RegressionMoments:
         frames = np.concatenate([each.frames for each in rounds])
         return cls(mean, result.covariances[0], float(result.mean_noise[0]), noises, frames, np.ones(len(mean)))
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
         units = self.units * scale
         grown = np.outer(scale, scale)
@@ -108,7 +108,6 @@ def _gain(before: Array, new: Array, after: Array) -> float:
 
 FIRST = 0.15  # of the budget, for the first rounds
 ROUNDS = 3  # of these
-GROWTH = 1.5  # of the budget from one round to the next
 UNCLIPPED = 0.9  # of a Gaussian, at least
 SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
 ROUGH = 1.0  # the same, in the first rounds
@@ -149,10 +148,8 @@ class AdaptiveMoments(Method[RegressionMoments]):
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in both phases."""
-        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
-        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
-        return shares
+        """Shares that grow from round to round in both phases."""
+        return growing_shares(FIRST, ROUNDS) + growing_shares(1.0 - FIRST, self.rounds)
 
     def clipping(self, rows: float, share: float, spread: float) -> Clipping:
         """Return how rounds with a share of the budget clip: as much as makes noise spread eigenvalues by so much.
@@ -183,7 +180,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
         for measure in measures:
             releases.append(measure(wide.query(gaussian, space)))
             result.append(ClassEstimates.from_all_rows(releases[-1], gaussian, clipping))
-            gaussian = believed(reduce(lambda old, new: old.pool(new, shape), result), shape)
+            gaussian = shrink_classes(reduce(lambda old, new: old.pool(new, shape), result), shape)
         return RegressionMoments.from_rounds(result, space), releases
 
 
@@ -192,11 +189,6 @@ class UnitMoments(Method[RegressionMoments]):
     """One release of moments in the unit ball."""
 
     size: PublicSize
-
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

@@ -284,7 +284,7 @@ def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> 
     white = _Whitened.from_moments(moments, target, intercept)
     spectrum = Spectrum.from_matrix(white.covariance[:-1, :-1], math.sqrt(white.noise))
     white = white.along(spectrum.vectors)
-    d, shrunk, stds = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
+    d, shrunk, stds = len(white.own), spectrum.shrunk_values, np.sqrt(np.diag(white.entries) / 2.0)
     values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * stds, LEAST))
     seen, doubt = _seen(shrunk, stds)
     missed = seen * white.covariance[:-1, -1] / values

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
@@ -58,11 +58,6 @@ class OneRelease(Method[Components]):
     centered: bool = True
     nearest: bool = True
 
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
-
     def query(self, space: Box | Ball) -> Moments:
         """Return what is measured."""
         d, counted = space.dimension, self.size.rows is None
@@ -76,14 +71,14 @@ class OneRelease(Method[Components]):
         """Measure the moments, and take off what noise has put into them."""
         release = next(measures)(self.query(space))
         d, rows = space.dimension, released_rows(release, "count")
-        second, noise = release["second"] / rows, noise_of(release, "second") / rows
+        second, noise = release["second"] / rows, noise_std(release, "second") / rows
         mean = np.zeros(d)
         if self.centered:
-            mean, spread = release["first"] / rows, (noise_of(release, "first") / rows) ** 2
-            mean = inside_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
+            mean, spread = release["first"] / rows, (noise_std(release, "first") / rows) ** 2
+            mean = clip_to_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
             second -= np.outer(mean, mean)
         spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
-        values = spectrum.shrunk if self.nearest else spectrum.estimates
+        values = spectrum.shrunk_values if self.nearest else spectrum.estimates
         size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)  # above its own noise
         least = min(max(HIDDEN * spectrum.noise * math.sqrt(d), LEAST * size), size / 2.0)
         values = np.clip(values, least, LARGEST)
@@ -96,11 +91,6 @@ class Sulq(Method[Components]):
     """One release of products; the centre of the space is the mean, and the eigenvalues are left as they come."""
 
     size: PublicSize
-
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

@@ -19,7 +19,7 @@ from discreet.em import Step
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.noisy_sums import released_rows
-from discreet.models.spectral.spectrum import Principal, signed
+from discreet.models.spectral.spectrum import Principal, fix_signs
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
@@ -89,7 +89,7 @@ class Directions(Method[Principal]):
         rows = released_rows(release, "count")
         along, rest = np.clip(release["along"] / rows, 1e-12, 1.0), max(float(release["rest"][0]) / rows, 0.0)
         order = np.argsort(-along)
-        result = Principal(np.zeros(d), signed(axes[order]), along[order], float(along.sum()) + rest)
+        result = Principal(np.zeros(d), fix_signs(axes[order]), along[order], float(along.sum()) + rest)
         return result, [*releases, release]
 
 

@@ -57,14 +57,14 @@ class Principal:
     def from_gaussian(cls, gaussian: Components) -> Principal:
         """Return all principal axes of a single Gaussian, the largest variance first."""
         values, vectors = np.linalg.eigh(gaussian.covariances[0])
-        axes = signed(vectors[:, ::-1].T)
+        axes = fix_signs(vectors[:, ::-1].T)
         return cls(gaussian.means[0], axes, values[::-1].copy(), float(values.sum()))
 
     def first(self, count: int) -> Principal:
         """Return the first of the axes."""
         return Principal(self.mean, self.axes[:count], self.variances[:count], self.total)
 
-    def moved(self, offset: Array, scale: Array) -> Principal:
+    def rescale(self, offset: Array, scale: Array) -> Principal:
         """Return the axes of offset + scale·y. The scale is the same in every column: another would turn them."""
         assert np.all(scale == scale[0])
         step = float(scale[0])
@@ -85,7 +85,7 @@ class Principal:
         return Factors(self.mean, self.axes.T * np.sqrt(np.maximum(self.variances - noise, 0.0)), np.full(d, noise))
 
 
-def signed(axes: Array) -> Array:
+def fix_signs(axes: Array) -> Array:
     """Return axes with their largest coordinate positive: a direction and its opposite are the same axis."""
     largest = np.abs(axes).argmax(axis=1)
     signs = np.where(axes[np.arange(len(axes)), largest] < 0.0, -1.0, 1.0)
@@ -142,7 +142,7 @@ class Spectrum:
         return np.asarray(self.values - self._push)
 
     @property
-    def shrunk(self) -> Array:
+    def shrunk_values(self) -> Array:
         """ξ: what the matrix before noise has in the direction of each eigenvector."""
         return np.asarray(self.values - 2.0 * self._push)
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.door import Release
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 from discreet.queries.counts.grids import EVEN, ColumnCells, Marginals
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST
 
-__all__ = ["corrected", "moved", "on_simplex", "probabilities"]
+__all__ = ["correct_cells", "estimate_probabilities", "match_histogram", "project_to_simplex"]
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def _distribution(components: Components, column: int, points: Array) -> Array:
     return np.asarray(np.clip(ndtr(z) @ components.weights, 0.0, 1.0))
 
 
-def corrected(components: Components, column: int, cells: ColumnCells, result: Array, noise: float) -> Array:
+def correct_cells(components: Components, column: int, cells: ColumnCells, result: Array, noise: float) -> Array:
     """Return the probabilities of the cells: the mixture's, where the released ones do not tell otherwise.
 
     Parameters
@@ -63,7 +63,7 @@ def corrected(components: Components, column: int, cells: ColumnCells, result: A
     return np.asarray(shares / shares.sum() if shares.sum() > 0.0 else own)
 
 
-def moved(components: Components, column: int, cells: ColumnCells, shares: Array, x: Array) -> Array:
+def match_histogram(components: Components, column: int, cells: ColumnCells, shares: Array, x: Array) -> Array:
     """Return G⁻¹(F(x)), inside of the bounds; ``shares`` are the probabilities of the cells."""
     u = _distribution(components, column, x)
     if cells.single:
@@ -82,25 +82,25 @@ def moved(components: Components, column: int, cells: ColumnCells, shares: Array
     return np.asarray(np.rint(result).clip(math.ceil(cells.low), math.floor(cells.high)) if cells.whole else result)
 
 
-def probabilities(query: Marginals, release: Release) -> tuple[tuple[Array, ...], tuple[float, ...]]:
+def estimate_probabilities(query: Marginals, release: Release) -> tuple[tuple[Array, ...], tuple[float, ...]]:
     """Return the probabilities of each column, categories before numbers, and the variance of the noise on one."""
     tables = [release[f"table{j}"] for j in range(len(query.categories))]
     tables += [release[f"cells{j}"] for j in range(query.dimension)]
     units = release.size.rows
-    noise = noise_of(release, "table0")
+    noise = noise_std(release, "table0")
     # Every row is in every table, so their sums are so many looks at one number.
     rows = float(np.mean([table.sum() for table in tables])) if units is None else float(units)
     rows = max(rows, 2.0 * noise, 1.0)
-    result = tuple(on_simplex(table + (rows - table.sum()) / len(table), rows) for table in tables)
+    result = tuple(project_to_simplex(table + (rows - table.sum()) / len(table), rows) for table in tables)
     return result, ((noise / rows) ** 2,) * len(result)
 
 
-def on_simplex(counts: Array, total: float, least: float = LEAST) -> Array:
+def project_to_simplex(counts: Array, total: float, least: float = LEAST) -> Array:
     """Return the probabilities nearest to counts/total, each at least ``least``; for whatever numbers there are.
 
     The Euclidean projection onto the simplex (Held, Wolfe and Crowder 1974), along the last axis.
 
-    >>> on_simplex(np.array([60.0, 50.0, -10.0]), 100.0, least=0.0).round(2).tolist()
+    >>> project_to_simplex(np.array([60.0, 50.0, -10.0]), 100.0, least=0.0).round(2).tolist()
     [0.55, 0.45, 0.0]
     """
     size = counts.shape[-1]

@@ -28,7 +28,7 @@ from discreet.models.method import Method
 from discreet.models.mixture.adaptive import ROUNDS, Adaptive
 from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
 from discreet.models.noisy_sums import released_rows
-from discreet.models.table.column_maps import corrected, probabilities
+from discreet.models.table.column_maps import correct_cells, estimate_probabilities
 from discreet.models.table.table_model import TableModel
 from discreet.queries.counts.grids import Marginals
 from discreet.queries.moments.clipped_moments import Components
@@ -66,9 +66,9 @@ class MixedComponents:
     probabilities: tuple[Array, ...]
     cells: tuple[Array, ...]
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in other units of the numbers."""
-        return replace(self, components=self.components.moved(offset, scale))
+        return replace(self, components=self.components.rescale(offset, scale))
 
     def log_joint(self, x: Array, codes: NDArray[np.int64]) -> Array:
         """Return ln(weight·density·probability) of each row under each component, shape (n, K)."""
@@ -127,21 +127,23 @@ class AdaptiveTables(Method[MixedComponents]):
         """Return the method for a guarantee, with as many components as it can tell apart."""
         part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
         numbers = Adaptive.for_data(count, space, guarantee, size, shape=shape, steps=steps, part=part)
-        if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
-            numbers = Adaptive.for_data(numbers.affordable, space, guarantee, size, shape=shape, steps=steps, part=part)
-        if steps is None and not numbers.single:
+        if numbers.distinguishable < count:  # fewer that can be told apart say more than many that cannot
+            numbers = Adaptive.for_data(
+                numbers.distinguishable, space, guarantee, size, shape=shape, steps=steps, part=part
+            )
+        if steps is None and not numbers.is_single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)
 
     @property
-    def single(self) -> bool:
+    def is_single(self) -> bool:
         """Whether one Gaussian is all that can be had."""
-        return self.numbers.single
+        return self.numbers.is_single
 
     @property
     def shares(self) -> list[float]:
         """The marginals' first, then those of the Gaussians."""
-        first = ALONE if self.single else FIRST
+        first = ALONE if self.is_single else FIRST
         return [first, *((1.0 - first) * share for share in self.numbers.shares)]
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
@@ -158,17 +160,17 @@ class AdaptiveTables(Method[MixedComponents]):
         """Find the marginals and one Gaussian, spread the components over them, and improve them."""
         query = self._first(space)
         release = next(measures)(query)
-        result, noises = probabilities(query, release)
+        result, noises = estimate_probabilities(query, release)
         marginals, noise = result[: len(self.categories)], noises[: len(self.categories)]
         count = self.numbers.count
 
         def finished(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
-            own = components.moved(np.asarray(space.center), np.asarray(space.scale))
+            own = components.rescale(np.asarray(space.center), np.asarray(space.scale))
             several = enumerate(zip(query.cells, result[len(self.categories) :], strict=True))
-            shares = tuple(corrected(own, j, cells, released, noises[0]) for j, (cells, released) in several)
+            shares = tuple(correct_cells(own, j, cells, released, noises[0]) for j, (cells, released) in several)
             return MixedComponents(components, tables, shares)
 
-        if self.single:
+        if self.is_single:
             components, releases = self.numbers.run(space, rng, measures)
             tables = tuple(np.repeat(marginal[None], count, axis=0) for marginal in marginals)
             return finished(components, tables), [release, *releases]

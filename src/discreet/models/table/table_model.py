@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Model
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool, rows_to_divide_by
-from discreet.models.noisy_sums import noise_of, released_counts
+from discreet.models.noisy_sums import noise_std, released_counts
 from discreet.models.shrinkage import Estimate, forgetting_gain, shrinkage_factor
-from discreet.models.table.column_maps import on_simplex
+from discreet.models.table.column_maps import project_to_simplex
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
@@ -72,7 +72,7 @@ class TablePool:
         return self.numbers.components
 
     @classmethod
-    def starting(cls, numbers: Pool, probabilities: Tables) -> TablePool:
+    def empty(cls, numbers: Pool, probabilities: Tables) -> TablePool:
         """Return an empty pool."""
         none = tuple(np.zeros_like(table) for table in probabilities)
         return cls(numbers, probabilities, none, (0.0,) * len(none), np.zeros(numbers.components.count), 0.0)
@@ -108,10 +108,10 @@ class TableModel(Model[TablePool]):
     def initialize(self, dimension: int, rng: np.random.Generator) -> TablePool:
         """Return Gaussians spread over the base, and tables drawn around the marginals."""
         tables = tuple(
-            on_simplex(rng.dirichlet(np.maximum(CONCENTRATION * marginal, 0.05), self.numbers.count), 1.0)
+            project_to_simplex(rng.dirichlet(np.maximum(CONCENTRATION * marginal, 0.05), self.numbers.count), 1.0)
             for marginal in self.marginals
         )
-        return TablePool.starting(self.numbers.initialize(dimension, rng), tables)
+        return TablePool.empty(self.numbers.initialize(dimension, rng), tables)
 
     def statistic(self, params: TablePool) -> MixedMoments:
         """Return what is measured; its bound and proof are its own."""
@@ -149,7 +149,7 @@ class TableModel(Model[TablePool]):
     def _pool(self, params: TablePool, numbers: Pool, release: Release) -> TablePool:
         """Return the pool with one more release's tables and counts."""
         names = [f"table{j}" for j in range(len(self.marginals))]
-        new = [Estimate(release[name], noise_of(release, name) ** 2) for name in names]
+        new = [Estimate(release[name], noise_std(release, name) ** 2) for name in names]
         old = [Estimate(*pair) for pair in zip(params.counts, params.noise, strict=True)]
         pairs = list(zip(old, new, strict=True))
         # In units of each table's noise, so that one gain serves them all.
@@ -157,7 +157,7 @@ class TableModel(Model[TablePool]):
         size = sum(table.value.size for table in new)
         gain = max(forgetting_gain(params.numbers.step), shrinkage_factor(size, moved, size))
         counts, noise = zip(*(a.pool(b, gain) for a, b in pairs), strict=True)
-        counted = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
+        counted = Estimate(released_counts(release), noise_std(release, "counts") ** 2)
         rows = Estimate(params.rows, params.row_noise).pool(counted, gain)
         return TablePool(numbers, params.probabilities, counts, noise, *rows)
 
@@ -181,7 +181,7 @@ class TableModel(Model[TablePool]):
         marginal = (first * marginal + spread * self.marginals[j]) / (first + spread)
         differences = counts / rows[:, None] - marginal
         factors = shrinkage_factor(noise / rows**2 * (size - 1), (differences**2).sum(axis=1), size - 1)
-        believed = on_simplex(marginal + factors[:, None] * differences, 1.0, LEAST)
-        hidden = np.minimum(on_simplex(marginal, 1.0, LEAST), HIDDEN * math.sqrt(noise) / rows[:, None])
+        believed = project_to_simplex(marginal + factors[:, None] * differences, 1.0, LEAST)
+        hidden = np.minimum(project_to_simplex(marginal, 1.0, LEAST), HIDDEN * math.sqrt(noise) / rows[:, None])
         above = np.maximum(believed, hidden) - LEAST
         return np.asarray(LEAST + (1.0 - size * LEAST) * above / above.sum(axis=1, keepdims=True))
