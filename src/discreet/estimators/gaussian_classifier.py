@@ -20,7 +20,7 @@ from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.estimators.gaussian_mixture import pack_covariances, unpack_covariances
 from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
-from discreet.models.classes.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
+from discreet.models.classes.bayes_error_limits import BayesErrorBound, ParameterNoise, bayes_error_bound
 from discreet.models.classes.class_estimates import ClassGaussians
 from discreet.models.classes.class_methods import AdaptiveClasses, JointClasses
 from discreet.models.classes.xi_classes import XiClasses

@@ -1,9 +1,9 @@
-"""Classes as Xi, Kantarcioglu and Inan (2011) measure them, to compare with: Laplace noise on every number.
+"""``XiClasses``: Gaussian classes as published by Xi, Kantarcioglu and Inan (2011), with Laplace noise on every number.
 
-Counts, sums and the scatter about the exact mean, of rows scaled to [0, 1], each with a third of ε. Every class is
-measured at once: under add-remove a row is in one of them only (they compose in parallel), under replace-one a changed
-label touches two. A sum over a noisy count is the paper's mean. The counts are private here, which the paper's are not,
-and so is everything that its truncation took from the rows.
+It is kept for comparison. Counts, sums and the scatter about the exact mean, of rows scaled to [0, 1], have a third of
+ε each. All classes are measured at once: under add-remove a row is in one class only (parallel composition), under
+replace-one a changed label touches two. The mean is a sum over a noisy count, as in the paper. The counts are private
+here, unlike the paper's, and so is everything that its truncation took from the rows.
 
 The paper's repair of a noisy covariance: eigenvalues that are not positive become the smallest positive one. Where
 none is positive it says nothing; such a class gets the covariance of rows that are uniform in the bounds, I/12.
@@ -34,11 +34,11 @@ __all__ = ["XiClasses", "repair_covariance"]
 
 Array = NDArray[np.float64]
 
-UNIFORM = 1.0 / 12.0
+UNIFORM = 1.0 / 12.0  # variance of the uniform distribution on [0, 1]
 
 
 def repair_covariance(matrix: Array) -> Array:
-    """Return a symmetric matrix with the paper's repair.
+    """Return a symmetric matrix made positive definite as in the paper.
 
     >>> repair_covariance(np.diag([3.0, -1.0, 2.0])).tolist()
     [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
@@ -53,7 +53,7 @@ def repair_covariance(matrix: Array) -> Array:
 
 @dataclass(frozen=True)
 class XiClasses(Method[ClassGaussians]):
-    """The published way.
+    """The published algorithm.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class XiClasses(Method[ClassGaussians]):
         return [1.0 / 3.0] * 3
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return pure losses, a third of ε each; δ is left."""
+        """Return pure losses, a third of ε each; δ is not spent."""
         return tuple(LaplaceLoss(guarantee.epsilon * share, guarantee.neighbors) for share in self.shares)
 
     def _questions(self, space: Box | Ball) -> tuple[Question, Question, Question]:
@@ -87,7 +87,7 @@ class XiClasses(Method[ClassGaussians]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
-        """Measure counts, sums and scatters, and repair what comes out."""
+        """Measure counts, sums and scatters, and repair the covariances."""
         questions = zip(measures, self._questions(space), strict=True)
         counted, summed, scattered = (measure(question) for measure, question in questions)
         d, k = space.dimension, self.classes

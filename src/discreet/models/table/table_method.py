@@ -26,7 +26,7 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import ROUNDS, Adaptive
-from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
+from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import correct_cells, estimate_probabilities
 from discreet.models.table.table_model import TableModel
@@ -193,5 +193,5 @@ class AdaptiveTables(Method[MixedComponents]):
 def _tables(shape: Shape, categories: tuple[int, ...]) -> float:
     """Return e²."""
     tables = sum(categories) / math.sqrt(2.0)
-    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, DEFAULT_LEVEL), shape)))
+    moments = sum(map(math.sqrt, noise_costs(Clipping.at_quantile(shape.dimension, DEFAULT_LEVEL), shape)))
     return min(max(tables / (tables + 2.0 * moments), LEAST_TABLES), MOST_TABLES)
