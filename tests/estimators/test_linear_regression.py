@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 
 import discreet as dp
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments
-from discreet.models.regression.regression_line import Completion, adaptive_ridge, noise_aware
+from discreet.models.regression.regression_line import Completion, fit_adassp, fit_noise_aware
 from discreet.noise import NotPrivateWarning
 from discreet.records import as_records
 
@@ -287,7 +287,7 @@ class TestRobustness:
                 numbers = [*model.coef_, model.intercept_, *model.noise_, model.ridge_]
                 assert np.all(np.isfinite(numbers))
 
-    @pytest.mark.parametrize("line", [noise_aware, adaptive_ridge])
+    @pytest.mark.parametrize("line", [fit_noise_aware, fit_adassp])
     @pytest.mark.parametrize("noise", [1e-30, 1e-4, 1e6])
     @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), -np.eye(3), 1e9 * np.ones((3, 3)), np.eye(3)], ids=str)
     def test_whatever_was_released_a_line_comes_out(self, line, noise, covariance):
@@ -380,7 +380,7 @@ class TestCompletion:
         """To first order, against axes that are turned a little by δC."""
         values, rng, variance = np.array([1.0, 0.8, 0.0]), np.random.default_rng(0), 1e-8
         result = self.completed([1.0, 1.0, 0.0])
-        said = result.unseen_noise(self.AXES, values, np.full((3, 3), variance))
+        said = result.completion_variances(self.AXES, values, np.full((3, 3), variance))
         moves = []
         for _ in range(2000):
             tilt = math.sqrt(variance) * rng.standard_normal(2) / (values[2] - values[:2])

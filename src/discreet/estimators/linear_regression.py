@@ -21,7 +21,7 @@ from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments, UnitMoments
-from discreet.models.regression.regression_line import adaptive_ridge, noise_aware
+from discreet.models.regression.regression_line import fit_adassp, fit_noise_aware
 from discreet.records import Bounds, Box, Number, space_of
 from discreet.records.declared.bounds import read_pair
 from discreet.scales import column_scales
@@ -141,7 +141,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             )
 
         def take(result: RegressionMoments) -> None:
-            line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
+            line = (fit_noise_aware if self.method == "adaptive" else fit_adassp)(
                 result, target, intercept=self.fit_intercept
             )
             self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FORGETTING = 0.6  # the gain at step t is t to the power of minus this
-HIDDEN = 0.65  # lower limit on eigenvalues, relative to √(v·d), by which noise alone spreads them to either side
+HIDDEN = 0.65  # lower limit on eigenvalues, relative to √(v·d); noise alone spreads them by about twice that
 
 
 def shrinkage_factor(noise: Any, observed: Any, dof: float, caution: float = 0.0) -> Any:

@@ -237,7 +237,7 @@ class ProjectedKMeans(Method[Components]):
 
 
 def _radii(spreads: Array, errors: Array) -> Array:
-    """Return clipping radii: 1.5 to 5 spreads, the larger the smaller the error of a centre is relative to 0.05."""
+    """Return the radii at which noise moves a centre by 0.05 of a spread, between 1.5 and 5 spreads."""
     return np.asarray(np.maximum(spreads * np.clip(0.05 / errors, 1.5, 5.0), SMALLEST_RADIUS))
 
 
