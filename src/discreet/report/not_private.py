@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.estimators.covariance_types import unpack_covariances
 from discreet.estimators.fitted_columns import (
     columns_to_values,
     declared_bounds,
@@ -23,7 +24,6 @@ from discreet.estimators.fitted_columns import (
     value_labels,
     values_to_rows,
 )
-from discreet.estimators.gaussian_mixture import unpack_covariances
 from discreet.estimators.plots import portrait
 from discreet.plots import Ellipses, Facts, Plot
 from discreet.plots.plot import number, percent

@@ -20,7 +20,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from discreet.estimators.gaussian_mixture import unpack_covariances
+from discreet.estimators.covariance_types import unpack_covariances
 from discreet.inference.rows.gaussian_rows import (
     USUAL,
     Scales,

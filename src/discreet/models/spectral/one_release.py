@@ -80,9 +80,11 @@ class OneRelease(Method[Components]):
             second -= np.outer(mean, mean)
         spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
         values = spectrum.shrunk_values if self.nearest else spectrum.estimates
+        # The mean eigenvalue, above two standard deviations of its noise
         size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)
         least = min(max(HIDDEN * spectrum.noise * math.sqrt(d), LEAST * size), size / 2.0)
         values = np.clip(values, least, LARGEST)
+        # The variances of rows in the unit ball sum to at most 1
         covariance = spectrum.matrix(values / max(1.0, float(values.sum())))
         return Components(np.ones(1), mean[None], covariance[None]), [release]
 
