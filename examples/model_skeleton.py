@@ -1,10 +1,10 @@
-"""A model to copy: the mean of the rows, as that of one Gaussian of known width. The simplest that works.
+"""A model to copy: the mean of the rows, as that of one Gaussian of known width. It is the simplest complete model.
 
 **Bound.** A row y of the unit ball contributes c(y) = (a, b·y) with a² = b² = ½, so ‖c(y)‖² = ½ + ½‖y‖² ≤ 1. The counts
 of two rows cancel, so ‖c(y) − c(y')‖ = b‖y − y'‖ ≤ 2b = √2.
 
 To make it yours, change in this order: what a row contributes (clip it, so that a bound can be proved), ``parts``,
-``bound`` with its proof, ``maximize``, and ``initialize``. Then run it: what is found wrong is refused.
+``bound`` with its proof, ``maximize``, and ``initialize``. Then run it: faults that the checks find are refused.
 """
 
 from __future__ import annotations
