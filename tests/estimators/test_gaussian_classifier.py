@@ -351,7 +351,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("wrong", "y", "message"),
         [
-            ({"classes": None}, Y, "classes=None: expected the labels"),
+            ({"classes": None}, Y, "classes=None: expected the possible labels"),
             ({"classes": "yes"}, Y, "classes='yes': expected"),
             ({"classes": [0]}, Y, "at least two"),
             ({"classes": [0, 0]}, Y, "one category"),

@@ -241,7 +241,7 @@ def test_parameters_that_are_not_those_of_the_fit_are_not_written():
     with quiet():
         model = dp.PCA(1, bounds=dp.Box(0, 1)).fit(np.full((50, 2), 0.5))
     model.set_params(epsilon=0.1)
-    with pytest.raises(ValueError, match="epsilon, delta, neighbors: expected those of the fit, which promised"):
+    with pytest.raises(ValueError, match="epsilon, delta, neighbors: expected those of the fit, whose guarantee is"):
         model.to_json()
     model.set_params(epsilon=1.0)
     assert dp.PCA.from_json(model.to_json()).guarantee_ == model.guarantee_
