@@ -291,6 +291,6 @@ def test_a_notebook_shows_the_text_where_scikit_learn_has_no_diagram(changed, mo
 
 
 def test_a_seeded_fit_says_in_a_notebook_that_it_is_not_private():
-    with pytest.warns(match="nothing is private"):
+    with pytest.warns(match="not private"):
         model = dp.KMeans(2, bounds=dp.Box([0, 0, 0], [100, 80, 10]), random_state=0).fit(numbers())
     assert "WITHOUT privacy: its noise came from a seed" in model._repr_mimebundle_()["text/html"]
