@@ -49,7 +49,7 @@ def step(curator: dp.Curator, d: int, k: int):
     model = AdaptiveMixture(k, base, Clipping.at_quantile(d, 0.9), Shape("full", d), (0.1, 0.3, 0.6), 10)
     means = (centres(d, k) + 0.3 * rng.standard_normal((k, d))) / scale
     start = Components(np.full(k, 1 / k), means, np.repeat(base.covariances, k, axis=0))
-    pool = Pool.starting(start)
+    pool = Pool.empty(start)
     query = ModelQuery(model, pool, curator.space)
     return lambda: model.maximize(pool, curator.measure(query, LOSS))
 

@@ -111,7 +111,7 @@ def analysers() -> Case:
     def score(params: Any, x: Array) -> Array:
         if isinstance(params, Components):
             return params.log_density(x)
-        return params.components.moved(np.zeros(8), np.asarray(ball.scale)).log_density(x)
+        return params.components.rescale(np.zeros(8), np.asarray(ball.scale)).log_density(x)
 
     model = factors.FactorAnalysers(2, 2)
     return Case(model, ball, lambda rng, n: truth.sample(n, rng)[0], 20, truth, score)

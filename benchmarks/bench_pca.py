@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import discreet as dp
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 from discreet.noise import NotPrivateWarning
 
 DELTA = 1e-4
@@ -94,7 +94,7 @@ def transition(seeds: int, epsilon: float = 1.0) -> tuple[str, np.ndarray, np.nd
         1, epsilon=epsilon, delta=DELTA, bounds=space, method="analyze-gauss", center="declared", random_state=0
     )
     release = quiet.fit(np.zeros((ROWS, D))).releases_[0]
-    edge = noise_of(release, "second") / ROWS / math.sqrt(2.0) * math.sqrt(D)
+    edge = noise_std(release, "second") / ROWS / math.sqrt(2.0) * math.sqrt(D)
     result = np.zeros((len(STRENGTHS), seeds))
     for i, strength in enumerate(STRENGTHS):
         X = math.sqrt(strength * edge) * rng.choice([-1.0, 1.0], (ROWS, 1)) * axis

@@ -16,10 +16,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.noisy_sums import noise_of, positive_counts
+from discreet.models.noisy_sums import noise_std, positive_counts
 
 A = B = math.sqrt(0.5)
-LEAST = 0.01  # no answer is believed to be surer than this
+LEAST = 0.01  # least probability of either answer
 
 Classes = namedtuple("Classes", ["weights", "yes"])  # shapes (K,) and (K, d)
 
@@ -56,9 +56,9 @@ class BernoulliMixture(dp.Model[Classes]):
         first = xp.reshape(shares[:, :, None] * y[:, None, :], (y.shape[0], -1))
         return xp.concat([A * shares, B * first], axis=1)
 
-    def maximize(self, params, release):  # drawn to one half where noise is as large as frequencies can be
+    def maximize(self, params, release):  # shrunk to one half where noise is large
         counts = positive_counts(release)[:, None]
-        noise = noise_of(release, "first") / counts * self.space.scale
+        noise = noise_std(release, "first") / counts * self.space.scale
         yes = 0.5 + release["first"] / counts * self.space.scale / (1.0 + 12.0 * noise**2)
         return Classes(counts[:, 0] / counts.sum(), np.clip(yes, LEAST, 1.0 - LEAST))
 

@@ -1,7 +1,7 @@
 """A private mixture of the bundled table: ``make demo``.
 
-The rows go behind the door with declared bounds and a budget. One fit costs all of it; densities, predictions,
-synthetic rows and the picture then follow from what was released and cost nothing, and nothing more comes out.
+The rows go behind a curator with declared bounds and a budget. One fit costs all of it. Densities, predictions,
+synthetic rows and the plot are post-processing of its releases and cost nothing more; a second fit is refused.
 """
 
 from __future__ import annotations

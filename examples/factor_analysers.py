@@ -51,7 +51,7 @@ class FactorAnalysers(MomentModel[Analysers]):
         return ClippedMoments(params.components, None, WEIGHTS)
 
     def maximize(self, params, release):
-        # Valid means and covariances as the library's mixture has them; then factors.
+        # Valid means and covariances from the library's mixture, then factors
         return self._analysers(JointMixture(self.count, weights=WEIGHTS).maximize(params.components, release))
 
     def _analysers(self, result):

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.models.noisy_sums import positive_counts
 
 WEIGHTS = {"start": 0.03, "moves": 0.3, "counts": 0.1, "first": 0.2, "second": 0.37}  # squared, by what errors cost
-R, NARROWEST, RAREST = 3.0, 0.03, 1e-3  # clipping, in widths of the state before; and the least that is believed
+R, NARROWEST, RAREST = 3.0, 0.03, 1e-3  # clipping, in widths of the state before; least width and probability
 
 
 def shares(x, axis=-1):

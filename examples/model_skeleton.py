@@ -1,10 +1,10 @@
-"""A model to copy: the mean of the rows, as that of one Gaussian of known width. The simplest that works.
+"""A model to copy: the mean of the rows, as that of one Gaussian of known width. It is the simplest complete model.
 
 **Bound.** A row y of the unit ball contributes c(y) = (a, b·y) with a² = b² = ½, so ‖c(y)‖² = ½ + ½‖y‖² ≤ 1. The counts
 of two rows cancel, so ‖c(y) − c(y')‖ = b‖y − y'‖ ≤ 2b = √2.
 
 To make it yours, change in this order: what a row contributes (clip it, so that a bound can be proved), ``parts``,
-``bound`` with its proof, ``maximize``, and ``initialize``. Then run it: what is found wrong is refused.
+``bound`` with its proof, ``maximize``, and ``initialize``. Then run it: faults that the checks find are refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.noisy_sums import clip_to_ball, noise_std
 from discreet.records import Block
 
 A = B = math.sqrt(0.5)
@@ -51,10 +51,10 @@ class Mean(dp.Model[np.ndarray]):
 
     def maximize(self, params: np.ndarray, release: dp.Release) -> np.ndarray:
         """Divide two noisy sums. The count may be anything, so it is kept above what noise alone could make."""
-        least = max(2.0 * noise_of(release, "counts"), 1.0)
+        least = max(2.0 * noise_std(release, "counts"), 1.0)
         known = release.size.rows  # public under replace-one
         count = max(float(release["counts"][0]), least) if known is None else float(max(known, 1))
-        return inside_ball(release["first"] / count)
+        return clip_to_ball(release["first"] / count)
 
 
 def main() -> None:

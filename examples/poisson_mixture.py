@@ -16,10 +16,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.noisy_sums import noise_of, positive_counts
+from discreet.models.noisy_sums import noise_std, positive_counts
 
 A = B = math.sqrt(0.5)
-LEAST = 0.01  # of a rate
+LEAST = 0.01  # least rate
 Groups = namedtuple("Groups", ["weights", "rates"])  # shapes (K,) and (K, d)
 
 
@@ -55,11 +55,11 @@ class PoissonMixture(dp.Model[Groups]):
         first = xp.reshape(shares[:, :, None] * y[:, None, :], (y.shape[0], -1))
         return xp.concat([A * shares, B * first], axis=1)
 
-    def maximize(self, params, release):  # drawn to the mean of all rows where noise is as large as rates can be
+    def maximize(self, params, release):  # shrunk to the mean of all rows where noise is large
         counts = positive_counts(release)[:, None]
         everybody = release["first"].sum(axis=0) / counts.sum()
-        belief = 1.0 / (1.0 + 12.0 * params.rates.shape[1] * (noise_of(release, "first") / counts) ** 2)
-        rates = self.space.from_unit(everybody + belief * (release["first"] / counts - everybody))
+        factor = 1.0 / (1.0 + 12.0 * params.rates.shape[1] * (noise_std(release, "first") / counts) ** 2)
+        rates = self.space.from_unit(everybody + factor * (release["first"] / counts - everybody))
         return Groups(counts[:, 0] / counts.sum(), np.clip(rates, LEAST, self.space.high))
 
 

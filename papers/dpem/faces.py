@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 from discreet.models.spectral.factors import Factors
 from discreet.noise import SeededBits
 
@@ -60,7 +60,7 @@ def honest(rows: Array, times: int, epsilon: float, seed: int) -> Found:
     curator = dp.Curator(np.repeat(rows, times, axis=0), space=ball)
     query = dp.Moments(curator.space, (0.0, 0.0, 1.0))
     release = curator.measure(query, dp.Guarantee(epsilon, DELTA), bits=SeededBits(seed))
-    edge = noise_of(release, "second") / n * math.sqrt(d / 2.0)
+    edge = noise_std(release, "second") / n * math.sqrt(d / 2.0)
     return Found(_factors(_positive(release["second"] / n)), _factors(exact), _largest(exact), edge)
 
 

@@ -19,7 +19,7 @@ from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.lloyd import packed_start
-from discreet.models.clusters.private_kmeans import clusters, column_scales, inside_space
+from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales
 from discreet.models.method import Method
 from discreet.models.noisy_sums import positive_counts
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, ClippedMoments, Components, MomentSums
@@ -51,7 +51,7 @@ class _Centres(Method[Components]):
     ) -> tuple[Components, list[Release]]:
         """Run the loop; centres outside of the space are moved into it."""
         even, g = np.ones(self.count), column_scales(space)
-        components = clusters(space, even, packed_start(self.count, space, rng), even)
+        components = cluster_components(space, even, packed_start(self.count, space, rng), even)
         releases: list[Release] = []
         for measure in measures:
             for weights, ask in ((COUNTS, measure), (FIRST, next(measures))):
@@ -59,8 +59,8 @@ class _Centres(Method[Components]):
                 releases.append(ask(MomentSums(moments, space, "k-means")))
             counted, summed = releases[-2:]
             counts = positive_counts(counted)
-            centers = inside_space(space, summed["first"] / counts[:, None] * g)
-            components = clusters(space, counts, centers, even)
+            centers = clip_to_space(space, summed["first"] / counts[:, None] * g)
+            components = cluster_components(space, counts, centers, even)
         return components, releases
 
 

@@ -23,10 +23,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dp
 from discreet.door import PublicSize, Release
 from discreet.models.classes.bayes_error import bhattacharyya_bound
-from discreet.models.classes.class_estimates import ClassEstimates, believed, positive_part
-from discreet.models.classes.xi_classes import repaired
+from discreet.models.classes.class_estimates import ClassEstimates, positive_part, shrink_classes
+from discreet.models.classes.xi_classes import repair_covariance
 from discreet.models.mixture.own_coordinates import Clipping, Shape
-from discreet.models.noisy_sums import inside_ball
+from discreet.models.noisy_sums import clip_to_ball
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.moments.class_moments import SHAPES, ClassMoments
@@ -91,7 +91,7 @@ def test_columns_keep_their_names():
 def classes_of(count, d, rng, width=0.05):
     """Return classes of their own widths, some of them turned."""
     turn = np.linalg.qr(rng.standard_normal((count, d, d)))[0] * rng.uniform(0.3, 1.5, (count, 1, d)) * width
-    means = inside_ball(0.4 * rng.standard_normal((count, d)))
+    means = clip_to_ball(0.4 * rng.standard_normal((count, d)))
     return Components(np.full(count, 1.0 / count), means, turn @ np.swapaxes(turn, 1, 2))
 
 
@@ -351,7 +351,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("wrong", "y", "message"),
         [
-            ({"classes": None}, Y, "classes=None: expected the labels"),
+            ({"classes": None}, Y, "classes=None: expected the possible labels"),
             ({"classes": "yes"}, Y, "classes='yes': expected"),
             ({"classes": [0]}, Y, "at least two"),
             ({"classes": [0, 0]}, Y, "one category"),
@@ -555,16 +555,16 @@ class TestRobustness:
             )  # fmt: skip
             new = ClassEstimates.from_release(release, classes, clipping, form)
             result = new if result is None else result.pool(new, form)
-            classes = believed(result, form)
+            classes = shrink_classes(result, form)
             assert np.all(classes.weights > 0.0)
             assert classes.weights.sum() == pytest.approx(1.0)
             assert np.linalg.norm(classes.means, axis=1).max() <= 1.0 + 1e-9
             assert np.linalg.eigvalsh(classes.covariances).min() > 1e-7
 
     def test_the_repair_of_the_paper(self):
-        np.testing.assert_allclose(np.linalg.eigvalsh(repaired(np.diag([4.0, -3.0, 1.0]))), [1.0, 1.0, 4.0])
-        np.testing.assert_array_equal(repaired(-np.eye(2)), np.eye(2) / 12.0)
-        np.testing.assert_array_equal(repaired(np.zeros((2, 2))), np.eye(2) / 12.0)
+        np.testing.assert_allclose(np.linalg.eigvalsh(repair_covariance(np.diag([4.0, -3.0, 1.0]))), [1.0, 1.0, 4.0])
+        np.testing.assert_array_equal(repair_covariance(-np.eye(2)), np.eye(2) / 12.0)
+        np.testing.assert_array_equal(repair_covariance(np.zeros((2, 2))), np.eye(2) / 12.0)
 
     def test_counts_stay_positive(self):
         counts = positive_part(np.array([-1e9, -5.0, 0.0, 5.0, 1e9]), 1.0)

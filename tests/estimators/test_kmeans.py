@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import ArgumentError, Ball, Box, BudgetExceeded, Curator, Guarantee, LaplaceLoss, Table, compose
 from discreet.estimators.kmeans import KMeans
-from discreet.models.clusters.histogram_clusters import cells_along, denoised
+from discreet.models.clusters.histogram_clusters import cells_along, denoise_histogram
 from discreet.models.clusters.lloyd import packed_start
-from discreet.models.clusters.private_kmeans import clusters
+from discreet.models.clusters.private_kmeans import cluster_components
 from discreet.noise import NotPrivateWarning
 from discreet.queries.counts.grids import ProjectedGrid
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
@@ -241,7 +241,7 @@ def test_no_neighbours_beat_the_bounds(query, d):
 def test_dplloyds_sensitivity_is_that_of_the_box(d):
     """In [−1, 1]^d with count and coordinates of the same weight: d + 1 in L1, and twice that for a replaced row."""
     space = Box(np.full(d, -1.0), np.full(d, 1.0))
-    components = clusters(space, np.ones(2), np.array([[-0.1] * d, [0.1] * d]), np.ones(2))
+    components = cluster_components(space, np.ones(2), np.array([[-0.1] * d, [0.1] * d]), np.ones(2))
     moments = ClippedMoments(components, None, (1.0 / (1.0 + d), d / (1.0 + d), 0.0), "spherical", hard=True)
     query = MomentSums(moments, space, "sums of clusters")
     unit = query.parts["counts"].weight
@@ -255,8 +255,8 @@ def test_dplloyds_sensitivity_is_that_of_the_box(d):
 def test_denoising_keeps_the_total_and_the_signal(shape):
     rng = np.random.default_rng(0)
     true = rng.integers(0, 1000, shape).astype(float)
-    np.testing.assert_allclose(denoised(true, 1e-9, true.sum(), rng), true, atol=1e-6)
-    noise = denoised(rng.normal(size=shape) * 1e6, 1e6, 100.0, rng)
+    np.testing.assert_allclose(denoise_histogram(true, 1e-9, true.sum(), rng), true, atol=1e-6)
+    noise = denoise_histogram(rng.normal(size=shape) * 1e6, 1e6, 100.0, rng)
     assert noise.sum() == pytest.approx(100.0)
     assert (noise >= 0.0).all()
 

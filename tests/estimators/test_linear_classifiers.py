@@ -193,7 +193,7 @@ class TestPromise:
     @pytest.mark.parametrize(
         ("wrong", "rows_of", "y", "message"),
         [
-            ({"classes": None}, X, Y, "classes=None: expected the labels"),
+            ({"classes": None}, X, Y, "classes=None: expected the possible labels"),
             ({"classes": "yes"}, X, Y, "classes='yes': expected"),
             ({"classes": [0]}, X, Y, "at least two"),
             ({"classes": range(101)}, X, Y, "at most 100"),

@@ -16,13 +16,13 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 
 import discreet as dp
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments
-from discreet.models.regression.regression_line import Completion, adaptive_ridge, noise_aware
+from discreet.models.regression.regression_line import Completion, fit_adassp, fit_noise_aware
 from discreet.noise import NotPrivateWarning
 from discreet.records import as_records
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
-a_line_of_nothing_is_fine = pytest.mark.filterwarnings("ignore:the releases say nothing")
+a_line_of_nothing_is_fine = pytest.mark.filterwarnings("ignore:the fit is dominated by noise")
 
 METHODS = ("adaptive", "adassp")
 BOX, TARGET = dp.Box(-8.0, 8.0), (-30.0, 40.0)
@@ -287,7 +287,7 @@ class TestRobustness:
                 numbers = [*model.coef_, model.intercept_, *model.noise_, model.ridge_]
                 assert np.all(np.isfinite(numbers))
 
-    @pytest.mark.parametrize("line", [noise_aware, adaptive_ridge])
+    @pytest.mark.parametrize("line", [fit_noise_aware, fit_adassp])
     @pytest.mark.parametrize("noise", [1e-30, 1e-4, 1e6])
     @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), -np.eye(3), 1e9 * np.ones((3, 3)), np.eye(3)], ids=str)
     def test_whatever_was_released_a_line_comes_out(self, line, noise, covariance):
@@ -346,7 +346,7 @@ class TestCollinearColumns:
     def test_it_says_how_much_of_a_line_there_is(self):
         rng = np.random.default_rng(0)
         few, target = rng.standard_normal((50, 60)), rng.standard_normal(50)
-        with pytest.warns(UserWarning, match="say nothing of a line") as seen:
+        with pytest.warns(UserWarning, match="dominated by noise") as seen:
             model = fitted(few, target)
         assert "larger epsilon" in str(seen[-1].message)
         assert 0.0 <= model.directions_ < 0.01
@@ -380,7 +380,7 @@ class TestCompletion:
         """To first order, against axes that are turned a little by δC."""
         values, rng, variance = np.array([1.0, 0.8, 0.0]), np.random.default_rng(0), 1e-8
         result = self.completed([1.0, 1.0, 0.0])
-        said = result.unseen_noise(self.AXES, values, np.full((3, 3), variance))
+        said = result.completion_variances(self.AXES, values, np.full((3, 3), variance))
         moves = []
         for _ in range(2000):
             tilt = math.sqrt(variance) * rng.standard_normal(2) / (values[2] - values[:2])
@@ -413,7 +413,7 @@ class TestPersistence:
             dp.LinearRegression.from_dict(values)
 
 
-@pytest.mark.filterwarnings("ignore:the releases say nothing of a line")
+@pytest.mark.filterwarnings("ignore:the fit is dominated by noise")
 def test_a_line_that_was_drawn_back_to_nothing_is_not_sure_of_itself(seeded):
     """Slopes of 0: over fits the coefficients scatter by about 0.013, and none states a hundredth of that."""
     rng = np.random.default_rng(5)

@@ -227,7 +227,7 @@ class TestSpectrum:
         edge = 4.0 * noise**2 * d
         top = spectrum.values[:2]
         np.testing.assert_allclose(spectrum.estimates[:2], (top + np.sqrt(top**2 - edge)) / 2.0, rtol=0.02)
-        np.testing.assert_allclose(spectrum.shrunk[:2], np.sqrt(top**2 - edge), rtol=0.04)
+        np.testing.assert_allclose(spectrum.shrunk_values[:2], np.sqrt(top**2 - edge), rtol=0.04)
         np.testing.assert_allclose(spectrum.estimates[:2], true, rtol=0.06)
         assert np.all(top - true > 0.1), "uncorrected they are too large"
 
@@ -241,7 +241,7 @@ class TestSpectrum:
             matrix, spectrum = self.noisy(values, noise, rng)
             best = np.einsum("ij,ik,kj->j", spectrum.vectors, matrix, spectrum.vectors)
             errors.append(
-                [np.linalg.norm(spectrum.matrix(v) - matrix) for v in (spectrum.values, spectrum.shrunk, best)]
+                [np.linalg.norm(spectrum.matrix(v) - matrix) for v in (spectrum.values, spectrum.shrunk_values, best)]
             )
         raw, corrected, oracle = np.mean(errors, axis=0)
         assert corrected < 0.85 * raw
@@ -250,7 +250,7 @@ class TestSpectrum:
     def test_without_noise_nothing_is_corrected(self):
         _, spectrum = self.noisy(np.array([3.0, 2.0, 1.0]), 0.0, np.random.default_rng(0))
         np.testing.assert_allclose(spectrum.estimates, [3.0, 2.0, 1.0])
-        np.testing.assert_allclose(spectrum.shrunk, [3.0, 2.0, 1.0])
+        np.testing.assert_allclose(spectrum.shrunk_values, [3.0, 2.0, 1.0])
 
 
 class TestAccuracy:

@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dp
-from discreet.models.table.column_maps import corrected, moved, on_simplex
+from discreet.models.table.column_maps import correct_cells, match_histogram, project_to_simplex
 from discreet.models.table.table_model import TableModel
 from discreet.noise import NotPrivateWarning
 from discreet.queries.bound import Bound
@@ -70,7 +70,7 @@ def statistic(rng, count=3, d=2, categories=(3, 4), spread=0.3, weights=None):
     factors = rng.standard_normal((count, d, d))
     covariances = spread**2 / d * (factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(d))
     components = Components(rng.dirichlet(np.ones(count)), rng.standard_normal((count, d)) / (2 * d), covariances)
-    tables = tuple(on_simplex(rng.dirichlet(np.full(size, 0.3), count), 1.0) for size in categories)
+    tables = tuple(project_to_simplex(rng.dirichlet(np.full(size, 0.3), count), 1.0) for size in categories)
     weights = tuple(0.5 / len(categories) for _ in categories) if weights is None else weights
     return MixedMoments(ClippedMoments(components, 2.0, (0.1, 0.3, 0.6)), tables, weights)
 
@@ -488,7 +488,7 @@ class TestColumns:
             np.array([0.3, 0.7]), scale * np.array([[-1.0], [2.0]]), scale**2 * np.array([[[0.2]], [[1.5]]])
         )
         shares = rng.dirichlet(np.full(cells.count, 0.3))
-        drawn = moved(mixture, 0, cells, shares, mixture.sample(200_000, rng)[0][:, 0])
+        drawn = match_histogram(mixture, 0, cells, shares, mixture.sample(200_000, rng)[0][:, 0])
         assert cells.low <= drawn.min() <= drawn.max() <= cells.high
         result = np.bincount((drawn[:, None] > cells.edges).sum(axis=1), minlength=cells.count) / len(drawn)
         error = 6.0 * np.sqrt(shares / len(drawn)) + (0.0 if not cells.whole or cells.single else 0.02) + 1e-4
@@ -501,9 +501,11 @@ class TestColumns:
         mixture = Components(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([[[0.2]], [[0.5]]]))
         x = mixture.sample(5000, rng)[0][:, 0].clip(-2.0, 2.0)
         told = np.full(cells.count, 0.5)
-        assert np.allclose(moved(mixture, 0, cells, corrected(mixture, 0, cells, told, noise=1.0), x), x, atol=0.02)
-        corrected_where_sure = corrected(mixture, 0, cells, np.eye(cells.count)[0], noise=1e-12)
-        assert np.array_equal(moved(mixture, 0, cells, corrected_where_sure, x), np.full(len(x), -3.0))
+        assert np.allclose(
+            match_histogram(mixture, 0, cells, correct_cells(mixture, 0, cells, told, noise=1.0), x), x, atol=0.02
+        )
+        corrected_where_sure = correct_cells(mixture, 0, cells, np.eye(cells.count)[0], noise=1e-12)
+        assert np.array_equal(match_histogram(mixture, 0, cells, corrected_where_sure, x), np.full(len(x), -3.0))
 
     @seeds_are_fine
     def test_many_rows_at_one_number(self):

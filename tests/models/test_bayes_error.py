@@ -9,14 +9,13 @@ import pytest
 from scipy.special import chdtri, ndtri
 from scipy.stats import binom, multivariate_normal, norm
 
-from discreet.models.classes.bayes_error import (
+from discreet.models.classes.bayes_error import bhattacharyya_bound, chernoff_bound
+from discreet.models.classes.bayes_error_limits import (
     BayesErrorBound,
     ParameterNoise,
     bayes_error_bound,
-    bhattacharyya_bound,
     bootstrap_limit,
-    chernoff_bound,
-    least_k,
+    minimise_k,
 )
 
 ROOT2 = math.sqrt(2.0)
@@ -114,7 +113,7 @@ class TestLeastK:
             n, p = rng.integers(5, 500, 2), rng.uniform(0.8, 0.99)
             of_mean, of_variance = rng.gamma(1.0, 0.1, 2), rng.gamma(1.0, 0.5, 2)
             noise = ParameterNoise(of_mean, of_variance, noise=distribution)
-            result = least_k(m, v, n, noise, p)
+            result = minimise_k(m, v, n, noise, p)
             wide = -math.log(1.0 - p) / ROOT2 if distribution == "laplace" else ndtri((1.0 + p) / 2.0)
             z = ndtri((1.0 + p) / 2.0)
             low = n * np.maximum(v - wide * of_variance, 1e-12) / chdtri(n - 1, (1.0 - p) / 2.0)
@@ -129,7 +128,9 @@ class TestLeastK:
     def test_noisy_counts_only_lower_it(self):
         quiet, loud = (ParameterNoise([0.1, 0.1], [0.1, 0.1], count) for count in (0.0, 10.0))
         for n in ([40, 200], [5000, 100]):
-            assert least_k([0.0, 5.0], [1.0, 2.0], n, loud, 0.95) < least_k([0.0, 5.0], [1.0, 2.0], n, quiet, 0.95)
+            assert minimise_k([0.0, 5.0], [1.0, 2.0], n, loud, 0.95) < minimise_k(
+                [0.0, 5.0], [1.0, 2.0], n, quiet, 0.95
+            )
 
     def test_ratios_of_counts_are_monotone_from_some_tens_of_rows_on(self):
         """Which is why no more than a thousand counts are looked at, and the last one."""
@@ -140,10 +141,10 @@ class TestLeastK:
 
     def test_where_nothing_is_left(self):
         noise = ParameterNoise([0.1, 0.1], [0.1, 0.1])
-        assert least_k([0.0, 9.0], [-3.0, 1.0], [50, 50], noise, 0.9) is None
-        assert least_k([0.0, 9.0], [1.0, 1.0], [1, 50], noise, 0.9) is None
-        assert least_k([0.0, 9.0], [-0.1, 1.0], [50, 50], noise, 0.9) > 0.0
-        assert least_k([0.0, 0.0], [1.0, 1.0], [50, 50], noise, 0.9) == pytest.approx(0.0, abs=1e-12)
+        assert minimise_k([0.0, 9.0], [-3.0, 1.0], [50, 50], noise, 0.9) is None
+        assert minimise_k([0.0, 9.0], [1.0, 1.0], [1, 50], noise, 0.9) is None
+        assert minimise_k([0.0, 9.0], [-0.1, 1.0], [50, 50], noise, 0.9) > 0.0
+        assert minimise_k([0.0, 0.0], [1.0, 1.0], [50, 50], noise, 0.9) == pytest.approx(0.0, abs=1e-12)
 
 
 def noisy_parameters(rng, means, variances, sizes, distribution, of_mean, of_variance, of_count=0.0):
@@ -209,8 +210,8 @@ class TestTheorem:
             m, v, n = noisy_parameters(
                 rng, self.MEANS, self.VARIANCES, (800, 800), "laplace", 0.1 * ROOT2, 0.05 * ROOT2
             )
-            right += least_k(m, v, n, noise, p) <= k
-            wrong += least_k(m, v, n, noise, 1.0 - p) <= k
+            right += minimise_k(m, v, n, noise, p) <= k
+            wrong += minimise_k(m, v, n, noise, 1.0 - p) <= k
         # A count of 300 at p⁸ = 0.92 is below this with probability 1e-9.
         assert right >= binom.ppf(1e-9, runs, p**8)
         assert wrong < binom.ppf(1e-9, runs, p**8)
@@ -243,7 +244,7 @@ class TestTheorem:
             m = np.array(means) + rng.normal(size=2) / math.sqrt(n) + rng.laplace(0.0, of_mean, 2)
             v = rng.chisquare(n - 1, 2) / n + rng.laplace(0.0, of_variance, 2)
             theirs += self.term_by_term(m, v, [n, n], of_mean, of_variance, p, printed=printed) < k
-            ours += least_k(m, v, [n, n], noise, p) <= k
+            ours += minimise_k(m, v, [n, n], noise, p) <= k
         # A count of 200 at p⁸ = 0.92 is below this with probability 1e-9.
         assert theirs < binom.ppf(1e-9, runs, p**8)
         assert ours >= binom.ppf(1e-9, runs, p**8)

@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from matplotlib.patches import Ellipse
 
 import discreet as dp
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import (
     Coefficients,
@@ -58,7 +58,7 @@ def contrast(first: str, second: str) -> float:
 
 def test_every_estimator_draws_every_picture_that_it_has(model):
     for what in available_plots(model):
-        if what == "sample" and len(columns_of(model)) == 1:
+        if what == "sample" and len(numeric_columns(model)) == 1:
             with pytest.raises(ValueError, match="what='sample': expected a model of two columns"):
                 model.plot(what=what)
             continue
@@ -291,6 +291,6 @@ def test_a_notebook_shows_the_text_where_scikit_learn_has_no_diagram(changed, mo
 
 
 def test_a_seeded_fit_says_in_a_notebook_that_it_is_not_private():
-    with pytest.warns(match="nothing is private"):
+    with pytest.warns(match="not private"):
         model = dp.KMeans(2, bounds=dp.Box([0, 0, 0], [100, 80, 10]), random_state=0).fit(numbers())
     assert "WITHOUT privacy: its noise came from a seed" in model._repr_mimebundle_()["text/html"]

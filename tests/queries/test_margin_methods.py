@@ -204,7 +204,7 @@ def fitted(curator, name, epsilon, bits, classes=2, **more):
     steps = (lambda query: schedule.measure(query, bits=bits) for _ in losses)
     result, releases = method.run(curator.space, np.random.default_rng(0), steps)
     assert [release.loss for release in releases] == list(losses)
-    return result.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale)), method, releases
+    return result.rescale(np.asarray(curator.space.center), np.asarray(curator.space.scale)), method, releases
 
 
 def error_of(result, drawn):

@@ -196,8 +196,8 @@ def _without_question(values: dict[str, Any]) -> None:
 
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
-    "a smaller ε": (lambda values: _promise(values, 0.5), "expected one that the losses keep together"),
-    "no promise": (lambda v: v["fitted"].update(guarantee_=None), "what the parameters promise"),
+    "a smaller ε": (lambda values: _promise(values, 0.5), "expected a guarantee that the composed losses keep"),
+    "no promise": (lambda v: v["fitted"].update(guarantee_=None), "the guarantee of the parameters"),
     "a smaller ε in the promise alone": (lambda v: v["fitted"]["guarantee_"].update(epsilon=3.0), "those of the fit"),
     "smaller losses": (lambda values: _scaled(values, 0.5), "expected more noise|as the parameters ask for"),
     "smaller losses and ε": (
@@ -208,7 +208,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "a release dropped": (_dropped, "as the parameters ask for"),
     "less noise": (_quieter, "expected more noise"),
     "no question": (_without_question, "expected the question of the release"),
-    "rows that count double": (lambda v: _declared(v, max_rows=2), "where each row stands for itself"),
+    "rows that count double": (lambda v: _declared(v, max_rows=2), "where a row is the unit"),
     "max_rows that is no number": (lambda v: _declared(v, max_rows={}), "max_rows={}: expected a whole number"),
     "other columns": (lambda v: _declared(v, columns=["a"]), "expected"),
     "other bounds": (lambda v: _declared(v, space=dp.Box([0, 0], [1, 1]).to_dict()), "expected the space"),
@@ -241,7 +241,7 @@ def test_parameters_that_are_not_those_of_the_fit_are_not_written():
     with quiet():
         model = dp.PCA(1, bounds=dp.Box(0, 1)).fit(np.full((50, 2), 0.5))
     model.set_params(epsilon=0.1)
-    with pytest.raises(ValueError, match="epsilon, delta, neighbors: expected those of the fit, which promised"):
+    with pytest.raises(ValueError, match="epsilon, delta, neighbors: expected those of the fit, whose guarantee is"):
         model.to_json()
     model.set_params(epsilon=1.0)
     assert dp.PCA.from_json(model.to_json()).guarantee_ == model.guarantee_

@@ -124,7 +124,7 @@ def test_a_column_that_no_file_can_spell_is_written_all_the_same(tmp_path):
 
 
 def test_a_model_whose_noise_came_from_a_seed_is_refused():
-    with pytest.warns(match="nothing is private"):
+    with pytest.warns(match="not private"):
         model = dp.KMeans(2, bounds=BOX, random_state=0).fit(numbers())
     again = dp.KMeans.from_json(model.to_json())
     for one in (model, again):

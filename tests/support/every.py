@@ -16,7 +16,7 @@ from array_api_compat import array_namespace, device
 import discreet as dp
 from discreet import mechanisms, signals, statistics
 from discreet.door import Curator
-from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.noisy_sums import clip_to_ball, noise_std
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part
 
@@ -99,7 +99,9 @@ class Mean(dp.Model[np.ndarray]):
 
     def maximize(self, params: np.ndarray, release: dp.Release) -> np.ndarray:
         """Divide two noisy sums."""
-        return inside_ball(release["first"] / max(float(release["counts"][0]), 2.0 * noise_of(release, "counts"), 1.0))
+        return clip_to_ball(
+            release["first"] / max(float(release["counts"][0]), 2.0 * noise_std(release, "counts"), 1.0)
+        )
 
 
 def _mixtures() -> dict[str, Ask]:

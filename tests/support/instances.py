@@ -18,13 +18,13 @@ import discreet
 from discreet.guarantees import Neighbors
 from discreet.mechanisms.factored_exponential import FactoredExponential
 from discreet.models.clusters.lloyd import lloyd_weights, packed_start
-from discreet.models.clusters.private_kmeans import clusters
+from discreet.models.clusters.private_kmeans import cluster_components
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
 from discreet.models.mixture.joint import JointMixture, spread_components
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
-from discreet.models.noisy_sums import inside_ball
-from discreet.models.table.column_maps import on_simplex
+from discreet.models.noisy_sums import clip_to_ball
+from discreet.models.table.column_maps import project_to_simplex
 from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
@@ -71,10 +71,10 @@ def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float)
             model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
             start = Components(
                 rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-                inside_ball(rng.standard_normal((count, d)) * 0.5),
+                clip_to_ball(rng.standard_normal((count, d)) * 0.5),
                 np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
             )
-            result.append(ModelQuery(model, Pool.starting(start), space))
+            result.append(ModelQuery(model, Pool.empty(start), space))
     return result
 
 
@@ -96,7 +96,7 @@ def _one_gaussian_instances(rng: np.random.Generator, d: int, radius: float) -> 
         for counted in (False, True):
             model = OneGaussian(Shape(shape, d), Clipping.at_quantile(d, 0.9), Neighbors.REPLACE_ONE, counted)
             start = model.initialize(d, rng)
-            narrow = Components(start.weights, inside_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
+            narrow = Components(start.weights, clip_to_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
             result += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
     return result
 
@@ -117,11 +117,11 @@ def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> l
         model = TableModel(numbers, marginals, (1e-4,) * len(categories), weights)
         start = Components(
             rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-            inside_ball(rng.standard_normal((count, d)) * 0.5),
+            clip_to_ball(rng.standard_normal((count, d)) * 0.5),
             np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
         )
-        sharp = tuple(on_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
-        result.append(ModelQuery(model, TablePool.starting(Pool.starting(start), sharp), space))
+        sharp = tuple(project_to_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
+        result.append(ModelQuery(model, TablePool.empty(Pool.empty(start), sharp), space))
     return result
 
 
@@ -183,7 +183,7 @@ def _class_moments_instances(rng: np.random.Generator, d: int, radius: float) ->
     result = []
     for space, count, width, shape, weights, column in cases:
         turn = np.linalg.qr(rng.standard_normal((count, d, d)))[0] * rng.uniform(0.3, 1.5, (count, 1, d))
-        means = inside_ball(0.5 * rng.standard_normal((count, d)))
+        means = clip_to_ball(0.5 * rng.standard_normal((count, d)))
         covariances = max(width, 0.1) ** 2 * turn @ np.swapaxes(turn, 1, 2)
         own = Components(np.full(count, 1.0 / count), means, covariances)
         result.append(ClassMoments(space, own, 1.5 * math.sqrt(d) if width else None, weights, shape, column))
@@ -237,12 +237,12 @@ def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> l
             result.append(MomentSums(ClippedMoments(components, None, weights, only=only), space, "one parameter"))
     for count, weights in ((1, ROUND), (3, ROUND), (1, FULL), (20, COUNTS_AND_SUMS), (3, lloyd_weights(d))):
         centers, radii = rng.uniform(-0.5, 0.5, (count, d)) / math.sqrt(d), 10.0 ** rng.uniform(-3.0, 0.3, count)
-        components = clusters(space, np.ones(count), centers, radii)
+        components = cluster_components(space, np.ones(count), centers, radii)
         shape = "full" if weights is FULL else "spherical"
         moments = ClippedMoments(components, 1.0, weights, shape, hard=True)
         result.append(MomentSums(moments, space, "clusters"))
     narrow = Box(np.full(d, -radius), np.where(np.arange(d) == 0, 1e-3 * radius, radius))
-    components = clusters(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
+    components = cluster_components(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
     moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
     result.append(MomentSums(moments, narrow, "clusters"))
     models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)

@@ -68,15 +68,15 @@ def _blocks(fitted: Any, rows: int, clip: bool) -> Iterator[Columns]:
 
 def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
     """Return the result of ``sample`` as named columns; with the labels of rows, but without their components."""
-    from discreet.estimators.fitted_columns import scales_of, values_of_rows
+    from discreet.estimators.fitted_columns import numeric_scales, rows_to_values
     from discreet.records import Space
 
     if isinstance(drawn, Mapping):
         return drawn  # from a TableMixture, already within the bounds
     x, beside = drawn if isinstance(drawn, tuple) else (drawn, None)
     names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
-    scales = scales_of(fitted)
-    values = values_of_rows(x, scales) if clip else x
+    scales = numeric_scales(fitted)
+    values = rows_to_values(x, scales) if clip else x
     if clip:
         values = np.asarray(Space.from_dict(fitted.releases_[0].declared["space"]).clip(values))
     columns = {

@@ -1,16 +1,16 @@
-"""Tables to learn on: two bundled, six fetched, seven generated.
+"""Example data sets: two bundled, six fetched, seven generated.
 
-What this room promises:
+This room guarantees:
 
 - Every function returns the same value, a :class:`Dataset`: rows with labels, names, licence and citation. Only
   ``make_visits`` returns a data frame, since its cells are text, dates and gaps; its docstring has what is public.
-- ``Dataset.bounds`` is public knowledge (a code book, a unit, the law of a generator) and never comes from the
+- ``Dataset.bounds`` is public knowledge (a code book, a unit, the distribution of a generator) and never comes from the
   rows, so that it may be declared to a private method as it is; where nothing is publicly known it is None.
-- ``Dataset.unit`` says whose row it is where one person has several, for privacy at the level of persons.
+- ``Dataset.unit`` is the person of each row where persons have several, for person-level privacy.
 - ``load_`` needs nothing but the package. ``fetch_`` looks into the folder named by the environment variable
   ``DISCREET_DATA``, then into the cache (``data_home``, ``DISCREET_CACHE`` or pooch's default) and downloads
-  last, with ``pip install 'discreet[data]'``; by every route the rows have the published content, or an error says
-  which file has not. ``make_`` draws from a law that it hands over in ``Dataset.truth``.
+  last, with ``pip install 'discreet[data]'``; whatever the source, the rows have the published content, or an error
+  names the file that does not. ``make_`` draws from a distribution, which is in ``Dataset.truth``.
 - Importing the room loads neither pooch nor scikit-learn, SciPy, pandas or matplotlib.
 
 >>> from discreet.datasets import load_adult, make_synth

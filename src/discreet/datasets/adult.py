@@ -1,4 +1,4 @@
-"""The table that travels with the package: the six numeric columns of UCI Adult."""
+"""``load_adult``: the six numeric columns of UCI Adult, which are part of the package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Literal, overload
 import numpy as np
 
 from discreet.arguments import choice
-from discreet.datasets.dataset import Bounds, Dataset
-from discreet.datasets.return_xy import XY, as_requested
+from discreet.datasets.dataset import XY, Bounds, Dataset, as_requested
 
 __all__ = ["load_adult"]
 

@@ -1,7 +1,7 @@
-"""What a table holds, apart from how it is written: one hash for every route that the rows can come by.
+"""``content_hash``: a hash of a table's content that does not depend on its file format.
 
-The same rows travel as CSV with or without a header, as gzip, as npz or as a MATLAB file. So the check is on
-the parsed arrays: for each array its name, type and shape, then its bytes, little-endian and row by row.
+The same rows come as CSV with or without a header, as gzip, as npz or as a MATLAB file. So the hash is of the parsed
+arrays: for each array its name, type and shape, then its bytes, little-endian and row by row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ParsedTable", "content_hash"]
 
 
 class ParsedTable(NamedTuple):
-    """Parsed rows: values, labels and the persons they belong to, the last two where there are any."""
+    """Parsed rows: values, and labels and persons where there are any."""
 
     X: FloatArray
     y: IntArray | None = None

@@ -1,9 +1,9 @@
-"""The value that every function of this room returns: rows, and what is publicly known about them.
+"""``Dataset``: rows with labels, and what is publicly known about them.
 
-A :class:`Dataset` does not change: its arrays are read-only copies. Its bounds come from a code book, from the
-physical meaning of a column or from the law of a generator, never from the rows, so that they may be
-declared to a private method as they are. Nothing here prints a value: the representation and the error
-texts speak of names, shapes and types only.
+A :class:`Dataset` is immutable: its arrays are read-only copies. Its bounds come from a code book, from the physical
+meaning of a column or from the distribution of a generator, never from the rows, so that they may be declared to a
+private method as they are. Nothing here prints a value: the representation and the error messages have only names,
+shapes and types.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.datasets.truth import Plane, TrueMixture
 
-__all__ = ["Bounds", "Dataset", "FloatArray", "IntArray"]
+__all__ = ["XY", "Bounds", "Dataset", "FloatArray", "IntArray", "as_requested"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 Bounds: TypeAlias = tuple[tuple[float, float], ...]
+XY: TypeAlias = tuple[FloatArray, IntArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,17 +41,17 @@ class Dataset:
     columns : tuple of str
         One name for each column of ``X``.
     bounds : tuple of (low, high) or None
-        For each column the range that is publicly known, ``None`` where no public range is known.
+        The publicly known range of each column; ``None`` where no public range is known.
         Rows are not clipped to it.
     licence : str
         The terms under which the rows may be used.
     citation : str
         What to cite.
     unit : array of shape (n_samples,) or None
-        The number of the person (or the device, …) that each row belongs to, for privacy at the level of
-        persons. ``None`` means that each row stands for itself.
+        The number of the person (or the device, …) that each row belongs to, for person-level privacy. ``None`` if
+        each row is a unit of its own.
     truth : Plane, TrueMixture or None
-        The law that the rows were drawn from, where they were generated.
+        The distribution of the rows, where they were generated.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Dataset:
             self._set("truth", type(self.truth)(*(_numbers("truth", part) for part in self.truth)))
 
     def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)  # the one way into a frozen dataclass
+        object.__setattr__(self, name, value)  # the dataclass is frozen
 
     def __len__(self) -> int:
         return len(self.X)
@@ -101,15 +102,32 @@ class Dataset:
         return Dataset, tuple(getattr(self, field.name) for field in fields(self))
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def as_requested(dataset: Dataset, return_X_y: bool) -> Dataset | XY:
+    """Return a labelled dataset, or the pair of its rows and labels (scikit-learn's ``return_X_y``).
+
+    >>> from discreet.datasets import Dataset
+    >>> walks = Dataset("walks", [[1.0], [2.0]], [0, 1], ("hours",), None, "CC0", "own diary")
+    >>> X, y = as_requested(walks, return_X_y=True)
+    >>> X.shape, y.shape
+    ((2, 1), (2,))
+    """
+    if not isinstance(return_X_y, bool):
+        raise ArgumentError("return_X_y", return_X_y, "True or False")
+    if not return_X_y:
+        return dataset
+    assert dataset.y is not None, "only tables with labels take return_X_y"
+    return dataset.X, dataset.y
+
+
+def _freeze(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
 
 
 def _numbers(name: str, value: Any) -> FloatArray:
-    """Return a read-only float64 copy; the error leaves out the entry that is no number."""
+    """Return a read-only float64 copy; an error does not show the entries."""
     try:
-        return _frozen(np.array(value, dtype=np.float64, order="C"))
+        return _freeze(np.array(value, dtype=np.float64, order="C"))
     except (TypeError, ValueError):
         raise ArgumentError(name, UNSHOWN, "a rectangular array of numbers") from None
 
@@ -122,7 +140,7 @@ def _whole(name: str, value: Any, rows: int) -> IntArray | None:
         raise ValueError(
             f"{name} has type {array.dtype} and shape {array.shape}: expected whole numbers of shape ({rows},)"
         )
-    return _frozen(np.array(array, dtype=np.int64))
+    return _freeze(np.array(array, dtype=np.int64))
 
 
 def _pairs(bounds: Any, count: int) -> Bounds | None:

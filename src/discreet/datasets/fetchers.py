@@ -1,4 +1,4 @@
-"""Public tables that are too large, or not free enough, to travel with the package.
+"""``fetch_`` functions: public tables that are too large, or not free enough, to be part of the package.
 
 Each function looks into the folder that ``DISCREET_DATA`` names, then into the cache, and downloads last
 (``pip install 'discreet[data]'``). By every route the rows are checked against the published content.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol, cast, overload
 
-from discreet.datasets.dataset import Dataset
+from discreet.datasets.dataset import XY, Dataset, as_requested
 from discreet.datasets.retrieval import DataHome, fetch
-from discreet.datasets.return_xy import XY, as_requested
 from discreet.datasets.sources import SOURCES
 
 __all__ = [
@@ -25,7 +24,7 @@ __all__ = [
 
 
 class _Fetcher(Protocol):
-    """The type of a function below: what it returns follows from ``return_X_y``."""
+    """The type of a fetch function: the type of its result depends on ``return_X_y``."""
 
     @overload
     def __call__(self, *, data_home: DataHome = None, return_X_y: Literal[False] = False) -> Dataset: ...
@@ -75,10 +74,8 @@ def fetch_pima(*, data_home: DataHome = None, return_X_y: bool = False) -> Datas
 
     Parameters
     ----------
-    data_home : path, optional
-        The folder to keep downloads in; by default ``DISCREET_CACHE`` or pooch's cache for discreet.
-    return_X_y : bool, default=False
-        Return the rows and the labels instead of a Dataset.
+    data_home, return_X_y
+        As in ``fetch_lifesci``.
 
     Returns
     -------
@@ -105,17 +102,15 @@ def fetch_parkinsons(*, data_home: DataHome = None, return_X_y: bool = False) ->
 
     Parameters
     ----------
-    data_home : path, optional
-        The folder to keep downloads in; by default ``DISCREET_CACHE`` or pooch's cache for discreet.
-    return_X_y : bool, default=False
-        Return the rows and the labels instead of a Dataset.
+    data_home, return_X_y
+        As in ``fetch_lifesci``.
 
     Returns
     -------
     Dataset
         ``X`` of shape (195, 22); ``y`` is 1 for the 147 recordings of people with Parkinson's disease. Each
-        person gave about six recordings: ``unit`` is the number of the person (32 codes), so that privacy can
-        be had for persons and not only for recordings.
+        person gave about six recordings: ``unit`` is the number of the person (32 codes), so that persons and
+        not only recordings can be protected.
 
     Notes
     -----
@@ -136,7 +131,7 @@ def fetch_gowalla(*, data_home: DataHome = None) -> Dataset:
     Parameters
     ----------
     data_home : path, optional
-        The folder to keep downloads in; by default ``DISCREET_CACHE`` or pooch's cache for discreet.
+        As in ``fetch_lifesci``.
 
     Returns
     -------
@@ -166,10 +161,8 @@ def fetch_olivetti(*, data_home: DataHome = None, return_X_y: bool = False) -> D
 
     Parameters
     ----------
-    data_home : path, optional
-        The folder to keep downloads in; by default ``DISCREET_CACHE`` or pooch's cache for discreet.
-    return_X_y : bool, default=False
-        Return the rows and the labels instead of a Dataset.
+    data_home, return_X_y
+        As in ``fetch_lifesci``.
 
     Returns
     -------
@@ -197,10 +190,8 @@ def fetch_s1(*, data_home: DataHome = None, return_X_y: bool = False) -> Dataset
 
     Parameters
     ----------
-    data_home : path, optional
-        The folder to keep downloads in; by default ``DISCREET_CACHE`` or pooch's cache for discreet.
-    return_X_y : bool, default=False
-        Return the rows and the labels instead of a Dataset.
+    data_home, return_X_y
+        As in ``fetch_lifesci``.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Labels on either side of a plane: SYNTH of Williams and McSherry, CM1 and CM2 of Chaudhuri and Monteleoni.
+"""Generators of labels on either side of a plane: SYNTH of Williams and McSherry, CM1 and CM2 of Chaudhuri et al.
 
-The papers give the law of the rows; the law of the labels is, for SYNTH, a choice made here so that the
-published error of the non-private benchmark comes out, and for CM1 and CM2 the one of the 2008 paper.
+The papers give the distribution of the rows. The distribution of the labels is, for SYNTH, chosen here so that the
+published error of the non-private benchmark is reproduced, and for CM1 and CM2 that of the 2008 paper.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def make_cm1(n_samples: int = 17_500, *, random_state: Seed = None) -> Dataset:
         The number of rows.
     random_state : int, numpy.random.Generator or None
         The seed or generator; None draws anew at each call. It also fixes the plane: for a training and a test
-        set of the same law, draw both in one call and divide the rows.
+        set from the same distribution, draw both in one call and split the rows.
 
     Returns
     -------
@@ -101,15 +101,12 @@ def make_cm1(n_samples: int = 17_500, *, random_state: Seed = None) -> Dataset:
 
 
 def make_cm2(n_samples: int = 17_500, *, random_state: Seed = None) -> Dataset:
-    """Draw CM2: uniform rows on the unit sphere in ten dimensions, with unsure labels near the plane.
+    """Draw CM2: uniform rows on the unit sphere in ten dimensions, with uncertain labels near the plane.
 
     Parameters
     ----------
-    n_samples : int, default=17500
-        The number of rows.
-    random_state : int, numpy.random.Generator or None
-        The seed or generator; None draws anew at each call. It also fixes the plane: for a training and a test
-        set of the same law, draw both in one call and divide the rows.
+    n_samples, random_state
+        As in ``make_cm1``.
 
     Returns
     -------

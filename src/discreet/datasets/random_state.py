@@ -16,8 +16,8 @@ Seed = int | np.integer | np.random.Generator | None
 def generator(random_state: Seed) -> np.random.Generator:
     """Return a generator: seeded by an int, the given one, or a fresh one for ``None``.
 
-    The global state of ``numpy.random`` is neither read nor changed. These numbers make data; noise for
-    privacy never comes from here.
+    The global state of ``numpy.random`` is neither read nor changed. The generator makes data; noise for
+    privacy never comes from it.
 
     >>> bool(generator(7).random() == generator(7).random())
     True

@@ -1,7 +1,6 @@
-"""One reader for each way that a table is written; what it returns does not depend on that way.
+"""Readers of the fetched tables, one for each file format; all return a ``ParsedTable``.
 
-A reader trusts nothing but the layout: whether the rows are the published ones is decided afterwards, by
-their hash.
+A reader relies on the layout alone. Whether the rows are the published ones is checked afterwards by their hash.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Getting a table onto this machine: the folder ``DISCREET_DATA``, then the cache, then the origin.
+"""``fetch``: gets a table from the folder ``DISCREET_DATA``, else from the cache, else by a download.
 
 The folder may hold the files as they are at their origin, or the compact form in which the project keeps them.
 
-Promises: what is returned has the published content, whatever the route; a file that fails the check is
-refused by name and, if it was ours (in the cache), removed; the network is used only when neither the folder
-nor the cache has the file. A file of the user's own is never changed.
+Guarantees: a returned table has the published content, whatever its source. A file that fails the check is refused by
+name and, if it is in the cache, removed. The network is used only when neither the folder nor the cache has the file. A
+file of the user's own is never changed.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ def _from_folder(source: DatasetSource) -> ParsedTable | None:
     for read, paths in routes:
         if all(path.is_file() for path in paths):
             fault = f"{', '.join(map(str, paths))}: not the published rows of {source.name}"
-            return _checked(source, read, paths, f"{fault}. Replace it, or unset DISCREET_DATA to download them.")
+            return _read(source, read, paths, f"{fault}. Replace it, or unset DISCREET_DATA to download them.")
     return None
 
 
 def _from_cache(source: DatasetSource, data_home: DataHome) -> ParsedTable:
-    paths = _downloaded(source, data_home)
+    paths = _download(source, data_home)
     try:
-        return _checked(
+        return _read(
             source,
             source.read_remote,
             paths,
             f"{', '.join(map(str, paths))}: not the published rows of {source.name}; removed from the cache. "
-            f"Call fetch_{source.name} again. {_by_hand(source)}",
+            f"Call fetch_{source.name} again. {_manual_help(source)}",
         )
     except ValueError:
         for path in paths:
@@ -84,19 +84,19 @@ def _from_cache(source: DatasetSource, data_home: DataHome) -> ParsedTable:
         raise
 
 
-def _checked(source: DatasetSource, read: Callable[..., ParsedTable], paths: list[Path], fault: str) -> ParsedTable:
+def _read(source: DatasetSource, read: Callable[..., ParsedTable], paths: list[Path], fault: str) -> ParsedTable:
     try:
         table = read(*paths)
     except (MemoryError, FileNotFoundError, PermissionError):
         raise
-    except Exception as error:  # whatever a parser says of a file that is cut off or is something else
+    except Exception as error:  # whatever a parser raises for a truncated or wrong file
         raise ValueError(fault) from error
     if content_hash(table) != source.content:
         raise ValueError(fault)
     return table
 
 
-def _downloaded(source: DatasetSource, data_home: DataHome) -> list[Path]:
+def _download(source: DatasetSource, data_home: DataHome) -> list[Path]:
     """Return the paths of a table's files in the cache, after downloading those that are not there."""
     pooch = _pooch()
     cache = pooch.create(
@@ -109,16 +109,17 @@ def _downloaded(source: DatasetSource, data_home: DataHome) -> list[Path]:
     for remote in source.remote:
         try:
             paths.append(Path(cache.fetch(remote.file)))
-        except ValueError as error:  # the bytes do not have the known hash; pooch has thrown them away
+        except ValueError as error:  # the bytes do not have the known hash; pooch has deleted them
             raise ValueError(
-                f"{remote.file}: what {remote.url} sent is not the published file; it was not kept. {_by_hand(source)}"
+                f"{remote.file}: the download from {remote.url} is not the published file; it was deleted. "
+                f"{_manual_help(source)}"
             ) from error
         except OSError as error:
-            raise OSError(f"{remote.file}: no download from {remote.url} ({error}). {_by_hand(source)}") from error
+            raise OSError(f"{remote.file}: no download from {remote.url} ({error}). {_manual_help(source)}") from error
     return paths
 
 
-def _by_hand(source: DatasetSource) -> str:
+def _manual_help(source: DatasetSource) -> str:
     files = ", ".join(f"{remote.file} from {remote.url}" for remote in source.remote)
     looked = "" if not os.environ.get("DISCREET_DATA") else f" (not in {os.environ['DISCREET_DATA']!r} now)"
     return f"Or put {files} into a folder by hand, and name that folder in DISCREET_DATA{looked}."

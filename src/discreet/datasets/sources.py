@@ -1,9 +1,8 @@
-"""Where each fetched table comes from, how it is read there, and what is publicly known about it.
+"""``SOURCES``: where each fetched table comes from, how it is read, and what is publicly known about it.
 
-One entry a table; the code that fetches is the same for all and lies in ``retrieval``. The content hashes
-were computed from checked copies (see the notes of each ``fetch_`` function). Bounds are what the units and
-the code books allow; where a table is the outcome of a rotation or of signal processing, no range is public
-and none is given.
+There is one entry for each table; ``retrieval`` fetches them all. The content hashes were computed from checked copies
+(see the notes of each ``fetch_`` function). Bounds are what the units and the code books allow. Where a table is the
+result of a rotation or of signal processing, no range is public and none is given.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A stand-in for the stroke table of the DP-EM paper, which is not public: its size, not its content.
+"""``make_stroke``: a synthetic table of the size of the stroke data in the DP-EM paper, which are not public.
 
-The paper has 100 principal components of 50,345 patients and fits ten Gaussians. Here ten Gaussians are drawn,
-and mapped so that the whole mixture has mean zero and uncorrelated columns of falling variance, as principal
-components have. All is scaled so that rows lie in the unit ball, by a bound on the law and not by the rows.
+The paper has 100 principal components of 50,345 patients and fits ten Gaussians. Here ten Gaussians are drawn, and
+mapped so that the whole mixture has mean zero and uncorrelated columns of falling variance, as principal components
+have. Everything is scaled so that rows lie in the unit ball, by a bound on the distribution and not by the rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def make_stroke(
         The number of Gaussians.
     random_state : int, numpy.random.Generator or None
         The seed or generator; None draws anew at each call. It also fixes the mixture: for a training and a
-        test set of the same law, draw both in one call and divide the rows.
+        test set from the same distribution, draw both in one call and split the rows.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def make_stroke(
     Notes
     -----
     Synthetic: nothing here was learnt from patients, and figures for the real table cannot be compared. Rows
-    outside the ball are drawn again; they have probability below 1.2e-7, so that ``truth`` describes the rows as
-    well as can be seen. Licence: synthetic; no rights reserved. Cite Park, Foulds, Chaudhuri and Welling (2017)
+    outside the ball are drawn again; they have probability below 1.2e-7, so that ``truth`` describes the rows
+    for all practical purposes. Licence: synthetic; no rights reserved. Cite Park, Foulds, Chaudhuri and Welling (2017)
     for the experiment.
 
     Examples

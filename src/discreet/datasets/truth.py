@@ -1,4 +1,4 @@
-"""The laws that generated rows come from, as values that a test or a benchmark can compare with."""
+"""The distributions of generated rows, as values with which a test or a benchmark can compare."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 __all__ = ["GENERATED", "Plane", "TrueMixture"]
 
-GENERATED = "synthetic; no rights reserved"  # the licence of rows that were drawn from a law
+GENERATED = "synthetic; no rights reserved"  # the licence of generated rows
 
 
 class Plane(NamedTuple):
-    """A hyperplane through the origin: the label leans to 1 where ``X @ coef`` is above 0.
+    """A hyperplane through the origin: label 1 is more likely where ``X @ coef`` is above 0.
 
     ``coef`` has shape (n_features,).
     """
@@ -22,7 +22,7 @@ class Plane(NamedTuple):
 
 
 class TrueMixture(NamedTuple):
-    """A mixture of Gaussians; component k is the law of the rows with label k.
+    """A mixture of Gaussians; component k is the distribution of the rows with label k.
 
     ``weights`` has shape (K,), ``means`` (K, n_features), ``covariances`` (K, n_features, n_features).
     """

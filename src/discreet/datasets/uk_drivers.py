@@ -1,4 +1,4 @@
-"""The series that travels with the package: car drivers killed or seriously injured in Great Britain, by month."""
+"""``load_uk_drivers``: car drivers killed or seriously injured in Great Britain by month, part of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A messy table to practise on: visits of patients to a hospital that does not exist."""
+"""``make_visits``: a messy synthetic table to practise on, with visits of patients to a hospital."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Text = NDArray[np.object_]
 
 
 def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
-    """Draw visits of patients to a hospital, with the faults that such tables have.
+    """Draw visits of patients to a hospital, with typical faults of such tables.
 
     A patient has one visit or several, a few have dozens. Older patients come more often, stay longer and have a higher
     blood pressure; stays are longest in surgery. Rows come in no order.
@@ -38,7 +38,7 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
     Returns
     -------
     pandas.DataFrame
-        A row a visit. What a code book would say of it, and so may be declared, and what is wrong with it:
+        One row a visit. The table lists what a code book would say, and so may be declared, and the faults:
 
         =========  ======================================  ====================================================
         column     code book                               faults
@@ -51,8 +51,9 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
         stay       days, 0 to 90                           1 % empty; 0.5 % are negative
         =========  ======================================  ====================================================
 
-        Faults are independent of each other and of all else. Without them the stay has a geometric mean of 5 days in
-        medicine, 7 in surgery and 2 in emergency at the age of 50, and a long tail; some stays are above 90 days.
+        Faults are independent of each other and of everything else. Without them the stay has a geometric mean of 5
+        days in medicine, 7 in surgery and 2 in emergency at the age of 50, and a long tail; some stays are above 90
+        days.
 
     Notes
     -----
@@ -83,18 +84,20 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
     day = FIRST_DAY + rng.integers(0, DAYS, rows)
     return pandas.DataFrame(
         {
-            "patient": _put(rng, np.array([f"P{one:05d}" for one in person], dtype=object), (0.005, None)),
-            "admitted": _put(rng, day.astype(str).astype(object), (0.01, _slashed(day)), (0.01, "1900-01-01")),
-            "ward": _put(
+            "patient": _add_faults(rng, np.array([f"P{one:05d}" for one in person], dtype=object), (0.005, None)),
+            "admitted": _add_faults(
+                rng, day.astype(str).astype(object), (0.01, _to_slashes(day)), (0.01, "1900-01-01")
+            ),
+            "ward": _add_faults(
                 rng,
                 np.array(WARDS, dtype=object)[ward],
                 (0.03, np.array([MISSPELT[name] for name in WARDS], dtype=object)[ward]),
                 (0.02, "?"),
                 (0.02, None),
             ),
-            "age": _put(rng, age.astype(np.int64), (0.02, 999)),
-            "systolic": _put(rng, pressure.round(), (0.08, np.nan), (0.01, (pressure / 7.5).round(1))),
-            "stay": _put(rng, stay.round(1), (0.01, np.nan), (0.005, -stay.round(1))),
+            "age": _add_faults(rng, age.astype(np.int64), (0.02, 999)),
+            "systolic": _add_faults(rng, pressure.round(), (0.08, np.nan), (0.01, (pressure / 7.5).round(1))),
+            "stay": _add_faults(rng, stay.round(1), (0.01, np.nan), (0.005, -stay.round(1))),
         }
     )
 
@@ -106,8 +109,8 @@ def _pandas() -> Any:
         raise ImportError("make_visits needs pandas, which is not installed: pip install pandas") from None
 
 
-def _put(rng: np.random.Generator, cells: Any, *faults: tuple[float, Any]) -> Any:
-    """Return the cells with faults in the place of some, each with its probability."""
+def _add_faults(rng: np.random.Generator, cells: Any, *faults: tuple[float, Any]) -> Any:
+    """Return the cells, some of them replaced by faults, each with its probability."""
     drawn, start = rng.random(len(cells)), 0.0
     for share, fault in faults:
         cells = np.where((start <= drawn) & (drawn < start + share), fault, cells)
@@ -115,6 +118,6 @@ def _put(rng: np.random.Generator, cells: Any, *faults: tuple[float, Any]) -> An
     return cells
 
 
-def _slashed(days: Any) -> Text:
-    """Return days as some people write them: 31/01/2022."""
+def _to_slashes(days: Any) -> Text:
+    """Return days written as 31/01/2022."""
     return np.array(["/".join(reversed(day.split("-"))) for day in days.astype(str)], dtype=object)

@@ -1,7 +1,7 @@
-"""The two-class Gaussian mixtures in the experiments of Xi, Kantarcioglu and Inan (2011).
+"""Generators of the two-class Gaussian mixtures of Xi, Kantarcioglu and Inan (2011).
 
-Their bounds are six standard deviations around the means of both classes, as in the paper, but taken from the
-law: the paper's truncation by the sample's own mean and deviation would tell of the sample.
+Their bounds are six standard deviations around the means of both classes, as in the paper, but of the distribution: the
+paper's truncation by the sample's own mean and standard deviation would reveal information about the sample.
 """
 
 from __future__ import annotations

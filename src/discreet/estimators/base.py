@@ -1,14 +1,13 @@
-"""``PrivateEstimator``: what all estimators share, from what a user hands to ``fit`` to a curator and its losses.
+"""``PrivateEstimator``: base class of all estimators; it opens the rows given to ``fit`` and runs a method on them.
 
 ``fit`` takes
 
 - a ``Curator``, or a ``StatisticalDatabase``, which has one. Bounds and relation are the curator's; an estimator that
-  names others is refused before anything is spent;
-- ``Records``, a path, a ``Table`` or a Dask collection: read as declared, and nothing that is raised depends on
-  a row;
-- an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column, and so
-  are labels of which none is declared. That error depends on the rows and is outside of the guarantee; it is there for
-  whoever may see the data anyway.
+  names different ones is refused before anything is spent;
+- ``Records``, a path, a ``Table`` or a Dask collection: read as declared, and no error depends on a row;
+- an array or a data frame, of a caller who may see the rows. NaN, infinities and text are an error that names the
+  column, and so are labels of which none is declared. Such an error depends on the rows and is outside of the
+  guarantee.
 
 This room may import everything above it, and scikit-learn.
 """
@@ -32,11 +31,17 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_fit_guarantee
 from discreet.em import Step
-from discreet.estimators.fitted_columns import frame_backend, scales_of, select_columns, values_of_rows, with_days
+from discreet.estimators.display import DisplayMixin
+from discreet.estimators.fitted_columns import (
+    dates_to_days,
+    frame_backend,
+    numeric_scales,
+    rows_to_values,
+    select_columns,
+)
 from discreet.estimators.persistence import Persistent
-from discreet.estimators.shown import DisplayMixin
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.method import Found, Method
+from discreet.models.method import Method, Result
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
 from discreet.records.opening import is_array, is_file, is_numpy, is_stored
@@ -48,8 +53,8 @@ def as_curator(X: Any) -> Any:
     return held if isinstance(held, Curator) else X
 
 
-def check_held(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
-    """Raise, before anything is spent, where a method would show rows that whoever calls it does not hold."""
+def refuse_hidden_rows(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
+    """Raise, before anything is spent, where a method would show rows to a caller who does not hold them."""
     if isinstance(as_curator(X), Curator | Records) or stored(X):
         raise ArgumentError(
             "X",
@@ -59,25 +64,31 @@ def check_held(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> 
         )
 
 
+def sample_arguments(n_samples: Any, random_state: Any) -> tuple[int, np.random.Generator]:
+    """Return the number of synthetic rows, checked, and a generator for them. They are public, so a seed is fine."""
+    seed = check_random_state(random_state).randint(2**31)
+    return integer("n_samples", n_samples, least=1), np.random.default_rng(seed)
+
+
 class RowTransformer(TransformerMixin):  # type: ignore[misc]
-    """A transformer that refuses, before anything is spent, to fit and transform what it may not show."""
+    """A transformer whose ``fit_transform`` accepts only rows that the caller holds; it refuses before any spend."""
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
-        """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        check_held(X, "transform")
+        """Fit to rows and transform them. The result is as sensitive as the rows, which the caller must hold."""
+        refuse_hidden_rows(X, "transform")
         return super().fit_transform(X, y, **parameters)
 
 
 class LogLikelihoodScore:
-    """A model with ``score_samples``, scored by its mean log-likelihood."""
+    """Mixin: ``score`` is the mean of ``score_samples``, the mean log-likelihood."""
 
     score_samples: Callable[[Any], NDArray[np.float64]]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows, in the data's own units, as scikit-learn does.
 
-        It is exact: for private rows it must not be published. ``discreet.private_score`` is the private one, for
-        models of numbers alone.
+        It has no noise, so do not publish it for private rows. ``discreet.private_score`` is the private alternative,
+        for models of numbers alone.
         """
         return float(np.mean(self.score_samples(X)))
 
@@ -91,15 +102,15 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     neighbors: Neighbors | str | None
     random_state: Any
     verbose: bool
-    n_steps: int | None  # of those that take steps
+    n_steps: int | None  # only of estimators that iterate
 
     @property
     def _label(self) -> str:
-        """What the ledger and the progress bar call it."""
+        """The name of the fit in the ledger and in the progress bar."""
         return type(self).__name__
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
-        """Return the guarantee that was asked for, its arguments checked."""
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
+        """Return the guarantee that ``epsilon`` and ``delta`` request, checked."""
         accepted = "a probability in (0, 1), for example 1e-6"
         delta = probability("delta", self.delta, accepted=accepted)
         if delta == 0.0:
@@ -107,7 +118,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         return Guarantee(positive("epsilon", self.epsilon), delta, neighbors)
 
     def _open(self, X: Any) -> Curator:
-        """Return a curator of the rows, and note their columns as scikit-learn does."""
+        """Return a curator of the rows, and set ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does."""
         relation = None if self.neighbors is None else Neighbors.parse(self.neighbors)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         X = as_curator(X)
@@ -121,16 +132,16 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             curator = self._make_curator(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:
             raise ArgumentError("X", UNSHOWN, "rows with numeric columns; the schema declares none")
-        if self.bounds is not None and not self._agrees(curator.space):
+        if self.bounds is not None and not self._has_space(curator.space):
             raise ArgumentError("bounds", self.bounds, f"None, or the curator's {curator.space!r}")
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
-        self._backend = curator.backend or frame_backend(X)  # of which synthetic rows are a data frame
+        self._backend = curator.backend or frame_backend(X)  # the library of the data frame of synthetic rows
         return curator
 
-    def _agrees(self, space: Box | Ball) -> bool:
-        """Return whether rows are declared as they are here."""
+    def _has_space(self, space: Box | Ball) -> bool:
+        """Return whether ``bounds`` declares this space."""
         return space_of(self.bounds).for_columns(space.dimension) == space
 
     def _make_curator(self, X: Any, neighbors: Neighbors) -> Curator:
@@ -146,20 +157,20 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
 
     @property
     def _declared_scales(self) -> dict[str, str]:
-        """The scales of bounds that are declared by name: of log columns and dates, rows come in their own units."""
+        """The scale of each column of ``bounds`` by name: rows of log columns and dates come in their own units."""
         columns = self.bounds if isinstance(self.bounds, Mapping) else {}
         return {str(name): getattr(column, "scale", "linear") for name, column in columns.items()}
 
     def _owned_rows(self, X: Any) -> Any:
-        """Return the owner's rows as an array of numbers, of dates as days, checked; note their columns."""
-        X = self._select(with_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
+        """Return rows that the caller holds as an array of numbers, dates as days, checked; note their columns."""
+        X = self._select(dates_to_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
         if is_array(X) and not is_numpy(X):
             check_finite(X)
             return X
         return self._validate(X)
 
     def _select(self, X: Any) -> Any:
-        """Return the columns of a data frame that have bounds, where these are by name; else all of it."""
+        """Return the columns of a data frame that have bounds by name; all columns where bounds have no names."""
         if not isinstance(self.bounds, Mapping):
             return X
         space: Any = space_of(self.bounds)
@@ -174,7 +185,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         return select_columns(X, list(self.bounds))
 
     def _validate(self, X: Any) -> NDArray[np.float64]:
-        """Return the owner's rows as numbers, checked and named as scikit-learn does. No error shows a row."""
+        """Return rows that the caller holds as numbers, checked as scikit-learn does. No error shows a row."""
         if hasattr(X, "columns") or (is_numpy(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
             check_finite(X)  # names the column, where scikit-learn would show a value
         rows: NDArray[np.float64] | None = None
@@ -202,12 +213,12 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         -------
         self
         """
-        return self._asks(X, y).run()
+        return self._plan_fit(X, y).run()
 
     def plan(self, X: Any, y: Any = None) -> Inquiry[Self]:
-        """Return what ``fit`` would ask of these rows, and at which losses; nothing is spent, and no row is read.
+        """Return the questions and losses of ``fit`` on these rows; nothing is spent, and no row is read.
 
-        An array or a data frame is checked as ``fit`` does it. ``run`` of what is returned fits a copy.
+        An array or a data frame is checked as in ``fit``. ``run`` of the returned inquiry fits a copy of the estimator.
 
         Examples
         --------
@@ -218,36 +229,36 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         1
         """
         mine: Self = clone(self)
-        return mine._asks(X, y)
+        return mine._plan_fit(X, y)
 
     @abstractmethod
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
-        """Return what a fit asks; its answer is the fitted estimator."""
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
+        """Return the inquiry of a fit, whose answer is the fitted estimator. All refusals happen here."""
 
-    def _inquiry(
+    def _plan_method(
         self,
-        method: Method[Found],
+        method: Method[Result],
         curator: Curator,
-        take: Callable[[Found], None],
+        take: Callable[[Result], None],
         space: Box | Ball | None = None,
         *,
         own_units: bool = True,
     ) -> Inquiry[Self]:
-        """Return what a method asks. The answer runs it, notes what it cost, and takes what it found.
+        """Return the inquiry of a method. Its answer runs the method, notes the cost, and sets the fitted attributes.
 
         Parameters
         ----------
         method : Method
         curator : Curator
         take : callable
-            Sets the attributes of the estimator from what was found.
+            Sets the fitted attributes from the result of the method.
         space : Box or Ball, optional
-            In whose coordinates it runs: by default the curator's, or the ball around it.
+            The space in whose unit ball the method runs; by default the curator's.
         own_units : bool
-            Whether what was found is moved from the unit ball into the data's own units.
+            Whether the result is rescaled from the unit ball to the data's own units.
         """
         place = space or curator.space
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         losses = method.losses(guarantee)
         if self.random_state is not None and curator.ledger is not None:
             raise ArgumentError(
@@ -261,41 +272,41 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             self.guarantee_ = guarantee if proved else None
             self.unit_ = curator.unit
             self.losses_, self.releases_ = losses, tuple(releases)
-            take(result.moved(np.asarray(place.center), np.asarray(place.scale)) if own_units else result)
+            take(result.rescale(np.asarray(place.center), np.asarray(place.scale)) if own_units else result)
             return fitted
 
         asked = zip(method.questions(place, len(losses)), losses, strict=True)
         return Inquiry(curator, guarantee, asked, answer, f"{self._label}, {len(losses)} releases", bits)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the parameters and, once it is fitted, the guarantee."""
+        """Return the parameters and, for a fitted estimator, the guarantee."""
         shown = str(super().__repr__(N_CHAR_MAX))
         if not hasattr(self, "releases_"):
             return shown
         return f"{shown} fitted {describe_fit_guarantee(self.guarantee_, self.unit_, self.releases_)}"
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
-        """Return rows to predict or to score as values, checked as scikit-learn does."""
+        """Return rows to predict or score as values of the model, checked as scikit-learn does."""
         check_is_fitted(self)
-        scales = scales_of(self)
-        X = with_days(X, [scale.name for scale in scales if scale.kind == "date"])
+        scales = numeric_scales(self)
+        X = dates_to_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):
             X = self._select(X)  # as in fit
-        return values_of_rows(validate_data(self, X, dtype=np.float64, reset=False), scales)
+        return rows_to_values(validate_data(self, X, dtype=np.float64, reset=False), scales)
 
     @property
     def _steps(self) -> int | None:
-        """How many steps were asked for, checked; None to choose."""
+        """``n_steps``, checked; None to choose it."""
         steps: int | None = self.n_steps
         return None if steps is None else integer("n_steps", steps, least=1, most=10_000)
 
     def _check_at_most_rows(self, name: str, count: int, rows: int | None) -> None:
-        """Raise where more components are asked for than there are rows, where their number is public."""
+        """Raise where more components are requested than the public number of rows."""
         if rows is not None and count > rows:
             raise ArgumentError(name, getattr(self, name), f"at most the number of rows; there are {rows} samples")
 
     def _randomness(self) -> tuple[Bits | None, np.random.Generator]:
-        """Return where noise and public choices (a start) come from: the system, or a seed, with a warning."""
+        """Return the sources of noise and of public choices (a start): the system's, or seeded ones, with a warning."""
         if self.random_state is None:
             return None, np.random.default_rng()
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -303,15 +314,15 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             warnings.simplefilter("ignore", NotPrivateWarning)
             bits = SeededBits(seed)
         warnings.warn(
-            f"random_state={self.random_state!r}: whoever knows it can take the noise off again, so nothing is private "
-            "here; leave it out for rows that matter",
+            f"random_state={self.random_state!r}: anybody who knows it can subtract the noise, so this fit is not "
+            "private; leave random_state out for sensitive rows",
             NotPrivateWarning,
             stacklevel=5,
         )
         return bits, np.random.default_rng(seed)
 
     def _measures(self, measure: Measure, number: int) -> Iterator[Step]:
-        """Yield a way to measure for each loss, behind a progress bar if ``verbose``."""
+        """Yield the measure once for each loss, with a progress bar if ``verbose``."""
         steps: Any = range(number)
         if self.verbose:
             from tqdm.auto import tqdm

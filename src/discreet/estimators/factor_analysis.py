@@ -1,4 +1,4 @@
-"""``FactorAnalysis``: a Gaussian whose columns hang together through a few factors, from private moments."""
+"""``FactorAnalysis``: factor analysis under differential privacy, from private moments."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer, sample_arguments
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import Adaptive
@@ -38,22 +38,22 @@ class FactorAnalysis(
 ):
     """Factor analysis under differential privacy: x = mean + components·z + noise of each column's own.
 
-    A private mean and covariance are measured first; the EM steps on them are free, so they go on until nothing moves.
+    A private mean and covariance are measured first. The EM steps on them are post-processing, and run to convergence.
 
     Parameters
     ----------
     n_components : int
-        How many factors.
+        The number of factors.
     epsilon, delta : float
         The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         ``"one-release"``: moments in the declared bounds, measured once; for any number of columns. ``"adaptive"``:
-        some rounds, each in the coordinates of the one before; better where columns are narrow within their bounds, up
+        some rounds, each whitened by the previous estimate; better where columns are narrow within their bounds, up
         to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the guarantee.
     center : str
-        ``"private"``: the mean is measured. ``"declared"``: the centre of the bounds is the mean; only with
+        ``"private"``: the mean is measured. ``"declared"``: the centre of the bounds is used as the mean; only with
         ``"one-release"``.
     neighbors, random_state, verbose
         As in ``GaussianMixture``.
@@ -61,9 +61,9 @@ class FactorAnalysis(
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The loadings, those that explain most first.
+        The loadings, sorted by what the factors explain, the largest first.
     noise_variance_ : array of shape (n_features,)
-        What is each column's own.
+        The variance of each column's own noise.
     mean_ : array of shape (n_features,)
     guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
         As in ``GaussianMixture``.
@@ -104,7 +104,7 @@ class FactorAnalysis(
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         count = integer("n_components", self.n_components, least=1, most=curator.space.dimension)
 
@@ -112,7 +112,7 @@ class FactorAnalysis(
             factors = Factors.from_covariance(gaussian.means[0], gaussian.covariances[0], count)
             self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
@@ -120,9 +120,9 @@ class FactorAnalysis(
         centered = choice("center", self.center, CENTERS) == "private"
         if name == "adaptive" and not centered:
             raise ArgumentError("center", self.center, "'private' with method='adaptive', which finds the mean")
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
-        if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
+        if name == "adaptive" or (name == "auto" and centered and adaptive.is_worthwhile):
             return adaptive
         return OneRelease(curator.size, centered)
 
@@ -130,7 +130,7 @@ class FactorAnalysis(
     _fitted = ("components_", "noise_variance_", "mean_")
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no factors."""
+        """Raise where the attributes are not those of a factor analysis."""
         super()._check_fitted()
         d = self.n_features_in_
         if (self.components_.shape, self.noise_variance_.shape, self.mean_.shape) != (
@@ -159,12 +159,12 @@ class FactorAnalysis(
         return len(self.components_)
 
     def transform(self, X: Any) -> Array:
-        """Return the expected factors of each row, E[z | x]. Of private rows they are private."""
+        """Return the expected factors of each row, E[z | x]. Those of private rows are as sensitive as the rows."""
         rows = self._rows(X)
         return self._factors.latent(rows)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return what rows with these factors are expected to be: mean + z·components."""
+        """Return the expected rows given these factors: mean + z·components."""
         check_is_fitted(self)
         factors = check_array(X, dtype=np.float64)
         if factors.shape[1] != len(self.components_):
@@ -180,16 +180,15 @@ class FactorAnalysis(
         return self._factors.precision
 
     def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of the density at each row, in the data's own units. Exact: not for publishing."""
+        """Return the log-density of each row, in the data's own units, without noise: do not publish it."""
         rows = self._rows(X)
         return self._factors.log_density(rows)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Return synthetic rows from the model. It costs nothing, and a seed is fine here.
+        """Return synthetic rows from the model, at no further cost. They are public, so a seed is fine.
 
         Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
         """
         check_is_fitted(self)
-        seed = check_random_state(random_state).randint(2**31)
-        values = self._factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))
-        return rows_of_values(values, scales_of(self))
+        values = self._factors.sample(*sample_arguments(n_samples, random_state))
+        return values_to_rows(values, numeric_scales(self))

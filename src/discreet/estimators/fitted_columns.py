@@ -1,8 +1,8 @@
-"""The columns of a fitted estimator: names, declared bounds, and rows in their own units (dates, log scales).
+"""Columns of a fitted estimator: names, declared bounds, and conversion between rows and the model's values.
 
-Fitted parameters are of the values that were measured: of logarithms, and of days since 1970-01-01. Rows that come in
-to be scored and rows that are drawn are as the table has them. All of it follows from what the releases declare.
-Data frames in memory are taken apart here as well.
+A model's *values* are the numbers that were measured: logarithms for log columns, and days since 1970-01-01 for dates.
+Rows that are scored or sampled are in the units of the table. The scales follow from what the releases declare. Helpers
+for data frames in memory are here as well.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from discreet.scales import ColumnScale, as_days, column_scales
 Array = NDArray[np.float64]
 
 
-def columns_of(model: Any) -> list[str]:
+def numeric_columns(model: Any) -> list[str]:
     """Return the names of an estimator's numeric columns."""
-    if hasattr(model, "cells_"):  # a table's
+    if hasattr(model, "cells_"):  # a TableMixture
         return list(model._numbers)
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 def value_labels(model: Any) -> list[str]:
-    """Return what the values of the numeric columns are called: ``log(income)`` for a log column."""
+    """Return the labels of the values of the numeric columns: ``log(income)`` for a log column."""
     known = column_scales(model.releases_[0].declared)
-    return [known[name].label if name in known else name for name in columns_of(model)]
+    return [known[name].label if name in known else name for name in numeric_columns(model)]
 
 
-def dated_columns(model: Any) -> frozenset[str]:
+def date_columns(model: Any) -> frozenset[str]:
     """Return the names of the columns of dates."""
     known = column_scales(model.releases_[0].declared)
     return frozenset(name for name, scale in known.items() if scale.kind == "date")
@@ -44,15 +44,15 @@ def dated_columns(model: Any) -> frozenset[str]:
 
 def declared_bounds(model: Any) -> Array:
     """Return (low, high) of the values of each numeric column as declared, shape (d, 2)."""
-    names, bounds = columns_of(model), all_declared_bounds(model)
+    names, bounds = numeric_columns(model), all_declared_bounds(model)
     if len(bounds) == len(names):
         return bounds
     everything = list(model.releases_[0].declared["columns"])
-    return np.asarray(bounds[[everything.index(name) for name in names]])  # all but a target
+    return np.asarray(bounds[[everything.index(name) for name in names]])  # all but the target
 
 
 def all_declared_bounds(model: Any) -> Array:
-    """Return (low, high) of each declared column of numbers, a regression's target among them."""
+    """Return (low, high) of each declared column of numbers, the target of a regression included."""
     declared = model.releases_[0].declared
     space = Space.from_dict(declared["space"]).for_columns(len(declared["columns"]))
     if isinstance(space, Ball):
@@ -60,11 +60,11 @@ def all_declared_bounds(model: Any) -> Array:
     return np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
 
 
-def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
-    """Return the places of the columns that were asked for, all of them checked."""
+def choose_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
+    """Return the indices of the requested columns, checked."""
     if columns is None:
         return list(default)
-    names, labels = columns_of(model), value_labels(model)
+    names, labels = numeric_columns(model), value_labels(model)
     given = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
     places = [names.index(one) if one in names else labels.index(one) if one in labels else one for one in given]
     known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
@@ -74,17 +74,17 @@ def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, d
     return [int(one) for one in places]
 
 
-def scales_of(model: Any) -> tuple[ColumnScale, ...]:
+def numeric_scales(model: Any) -> tuple[ColumnScale, ...]:
     """Return the scale of each numeric column of a fitted model."""
     known = column_scales(model.releases_[0].declared)
-    names = columns_of(model)
+    names = numeric_columns(model)
     if all(name in known for name in names):
         return tuple(known[name] for name in names)
-    return tuple(known.values())[: len(names)]  # columns that nobody named
+    return tuple(known.values())[: len(names)]  # columns without names
 
 
-def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
-    """Return rows in their own units as values; cells of a log column are moved into their bounds, as in a fit."""
+def rows_to_values(rows: Array, scales: Sequence[ColumnScale]) -> Array:
+    """Return rows in their own units as values; cells of a log column are clipped to their bounds, as in a fit."""
     if all(scale.kind != "log" for scale in scales):
         return np.asarray(rows, dtype=np.float64)
     columns = [np.asarray(rows[:, j], dtype=np.float64) for j in range(rows.shape[1])]
@@ -94,7 +94,7 @@ def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
     return np.stack(columns, axis=1)
 
 
-def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
+def values_to_rows(values: Array, scales: Sequence[ColumnScale]) -> Array:
     """Return values as rows in their own units: exponentials, and whole days since 1970-01-01."""
     columns = [np.asarray(values[:, j]) for j in range(values.shape[1])]
     for j, scale in enumerate(scales):
@@ -105,14 +105,14 @@ def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
     return np.stack(columns, axis=1)
 
 
-def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
-    """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
+def columns_to_values(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
+    """Return sampled numeric columns, by name and in their own units, as rows of values."""
     result = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
-    return values_of_rows(np.stack(result, axis=1), scales)
+    return rows_to_values(np.stack(result, axis=1), scales)
 
 
 def frame_backend(data: Any) -> str | None:
-    """Return the library of a data frame whose columns have names; None of anything else.
+    """Return the library of a data frame whose columns have names; None for anything else.
 
     >>> import pandas as pd
     >>> frame_backend(pd.DataFrame({"age": [30.0]})), frame_backend([[30.0]])
@@ -133,7 +133,7 @@ def to_frame(columns: Mapping[str, Any], backend: Any) -> Any:
 
 
 def select_columns(data: Any, names: Sequence[str]) -> Any:
-    """Return some of the columns of a data frame in memory; an error where one is not there."""
+    """Return some columns of a data frame in memory; raise where one is missing."""
     frame = as_frame(data)
     if frame is None:
         raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
@@ -143,7 +143,7 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
     return frame.select(list(names)).to_native()
 
 
-def with_days(data: Any, dated: Sequence[str]) -> Any:
+def dates_to_days(data: Any, dated: Sequence[str]) -> Any:
     """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
     frame = as_frame(data) if dated else None
     there = [] if frame is None else [name for name in dated if name in frame.columns]

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
-from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
-from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.base import sample_arguments
+from discreet.estimators.covariance_types import check_gaussians, pack_covariances, unpack_covariances
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
+from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
-from discreet.models.classes.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
+from discreet.models.classes.bayes_error_limits import BayesErrorBound, ParameterNoise, bayes_error_bound
 from discreet.models.classes.class_estimates import ClassGaussians
 from discreet.models.classes.class_methods import AdaptiveClasses, JointClasses
 from discreet.models.classes.xi_classes import XiClasses
@@ -41,62 +41,49 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
-    diagonal ones naive Bayes. The guarantee (``epsilon``, ``delta``) is for the whole fit, the priors included.
-    Everything that can be read off the fitted object follows from its releases and costs nothing more: predictions,
-    probabilities, any number of synthetic rows with labels.
+    diagonal ones naive Bayes. The guarantee (``epsilon``, ``delta``) covers the whole fit, the priors included.
+    Everything computed from the fitted object is post-processing, at no further cost: predictions, probabilities, any
+    number of synthetic rows with labels.
 
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+        The guarantee. ``method="xi2011"`` spends ε alone: its guarantee has δ = 0, whatever ``delta`` is.
     bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
-        Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
-        predictions. Never taken from the data. With a mapping only these columns of a data frame or a file are used.
-        None with a ``Curator`` or ``Records``, which have their own.
+        The declared bounds of the rows, in their own units; rows outside are clipped to them, in ``fit`` and in
+        predictions. They must not be taken from the data. With a mapping only its columns of a data frame or a file are
+        used. None with a ``Curator`` or ``Records``, which have their own.
     classes : sequence of str, int or bool, or "public"
-        The labels that there can be. A row with another label, or none, is dropped, as one with a missing category is.
-        ``"public"``: the owner's statement that it is no secret which labels occur in ``y``; they are then read from
-        it, sorted. None with a ``Curator`` or ``Records``, where the label's column has declared values.
+        The possible labels. A row with another label, or none, is dropped, like a row with a missing category.
+        ``"public"`` states that it is no secret which labels occur in ``y``; they are then read from ``y``, and
+        sorted. None with a ``Curator`` or ``Records``, where the label's column has declared values.
     covariance_type : str
-        ``"full"``, ``"tied"`` or ``"diag"``. Fewer numbers have less noise.
+        ``"full"``, ``"tied"`` or ``"diag"``. Fewer parameters have less noise.
     method : str
-        ``"adaptive"`` (default): some rounds, each in the coordinates of the classes that the one before found.
+        ``"adaptive"`` (default): some rounds, each whitened by the classes of the round before.
         ``"joint"``: one release of counts, first and second moments. ``"xi2011"``: as published by Xi, Kantarcioglu
-        and Inan (2011), to compare with; full covariances only.
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
-    verbose : bool
-        Whether to show a progress bar.
+        and Inan (2011), for comparison; full covariances only.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
-        The labels, sorted, as scikit-learn's are.
+        The labels, sorted as in scikit-learn.
     class_count_ : array of shape (K,)
-        How many rows each class has, as released: with noise, and some may be negative.
+        The released number of rows of each class: noisy, and possibly negative.
     priors_ : array of shape (K,)
         The classes' shares of the rows, from these counts.
     means_ : array of shape (K, d)
     covariances_ : array
-        In the data's own units, shaped as those of ``GaussianMixture``.
+        In the data's own units, with the shapes of ``GaussianMixture``.
     categories_ : dict of str to tuple
         The label's column, and its declared values.
     noise_ : dict of str to array
         Standard deviations of the noise in ``"counts"``, ``"means"`` and ``"covariances"`` (K matrices), in the data's
-        own units, by the laws of the releases: before anything was drawn back, and to first order.
-    guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
-    unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
-    losses_ : tuple of Loss
-        What each release cost.
-    releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise distribution.
-    n_features_in_, feature_names_in_
-        As scikit-learn's.
+        own units, from the noise distributions of the releases: before shrinkage, and to first order.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
 
     Examples
     --------
@@ -137,26 +124,26 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
         curator, name, values = self._open_with_target(X, y)
 
         def take(result: ClassGaussians) -> None:
-            order = sorted_places(values)  # as scikit-learn's scores take them to be
-            result = result.ordered(order)
+            order = sort_order(values)  # as scikit-learn's scores take them to be
+            result = result.reorder(order)
             self.categories_ = {name: tuple(values[place] for place in order)}
             self.class_count_, self.priors_ = result.counts, result.components.weights
             self.means_ = result.components.means
-            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            self.covariances_ = pack_covariances(result.components.covariances, self.covariance_type)
             parts = (result.count_noise, result.mean_noise, result.covariance_noise)
             self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
-            self._warn_of_lost_rows(curator.size.units)
+            self._warn_of_dropped_rows(curator.size.units)
 
-        return self._inquiry(self._method(curator, len(values)), curator, take)
+        return self._plan_method(self._method(curator, len(values)), curator, take)
 
-    def _warn_of_lost_rows(self, rows: int | None) -> None:
-        """Warn where released counts say that labels do not fit. They are public, so a warning tells nothing more."""
+    def _warn_of_dropped_rows(self, rows: int | None) -> None:
+        """Warn where released counts show that labels do not match. They are public, so this reveals nothing more."""
         total, noise = float(self.class_count_.sum()), float(np.sqrt((self.noise_["counts"] ** 2).sum()))
         unseen = [label for label, count in zip(self._values, self.class_count_, strict=True) if count < 4.0 * noise]
         result = ""
@@ -172,7 +159,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
             )
 
     def _method(self, curator: Curator, count: int) -> Method[ClassGaussians]:
-        """Return the method that the parameters ask for."""
+        """Return the method that the parameters request."""
         integer("classes", count, least=2, most=MOST_CLASSES)
         shape = Shape(self.covariance_type, curator.space.dimension)
         if self.method == "xi2011":
@@ -186,11 +173,11 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
             return XiClasses(count)
         if self.method == "joint":
             return JointClasses(count, shape)
-        return AdaptiveClasses.for_data(count, shape, self._promised(curator.neighbors), curator.size)
+        return AdaptiveClasses.for_data(count, shape, self._requested_guarantee(curator.neighbors), curator.size)
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
-        """Return what the fit shall cost, its arguments checked."""
-        guarantee = super()._promised(neighbors)
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
+        """Return the requested guarantee; that of ``"xi2011"`` has δ = 0."""
+        guarantee = super()._requested_guarantee(neighbors)
         return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else guarantee
 
     _plots = ("classes", "pairs", "weights", "sample", "noise")
@@ -201,27 +188,24 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         return self._method(rows, len(self._values))
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no classifier."""
+        """Raise where the attributes are not those of a classifier."""
         super()._check_fitted()
         k, d = len(self._values), self.n_features_in_
-        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
         if self.class_count_.shape != (k,):
             raise ArgumentError("class_count_", UNSHOWN, f"one number for each of {k} classes")
-        result = (self.priors_.shape, self.means_.shape, self.covariances_.shape)
-        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ArgumentError("priors_, means_, covariances_", UNSHOWN, f"{k} classes of {d} columns")
-        if not (np.all(self.priors_ > 0.0) and abs(self.priors_.sum() - 1.0) < 1e-6):
-            raise ArgumentError("priors_", UNSHOWN, "positive numbers that sum to 1")
+        parts = (self.priors_, self.means_, self.covariances_)
+        kind = choice("covariance_type", self.covariance_type, SHAPES)
+        check_gaussians(("priors_", "means_", "covariances_"), parts, kind, k, d)
         noises = {"counts": (k,), "means": (k, d), "covariances": (k, d, d)}
         if {name: part.shape for name, part in self.noise_.items()} != noises:
-            raise ArgumentError("noise_", UNSHOWN, f"the deviations of {sorted(noises)}")
-        _ = self._components.factors, self._space  # raises where a covariance is none
+            raise ArgumentError("noise_", UNSHOWN, f"the standard deviations of {sorted(noises)}")
+        _ = self._components.factors, self._space  # raises where a covariance is not positive definite
 
     @property
     def _components(self) -> Components:
         """The classes in the data's own units."""
         check_is_fitted(self)
-        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        covariances = unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         return Components(self.priors_, self.means_, covariances)
 
     def _noise_stds(self) -> tuple[Array, Array, Array]:
@@ -230,18 +214,18 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         return self.noise_["counts"], self.noise_["means"], self.noise_["covariances"]
 
     def bayes_error_bound(self, level: float = 0.95) -> BayesErrorBound:
-        """Return a bound on how often the best rule there is would be wrong, from the private parameters. It is free.
+        """Return a bound on the Bayes error, the error of the optimal rule, from the private parameters, at no cost.
 
-        It is the bound of Bhattacharyya for Gaussian classes, and an upper limit that allows for the noise and for how
-        few rows there are: for two classes of one column by theorem 4.1 of Xi, Kantarcioglu and Inan (2011),
+        It is the bound of Bhattacharyya for Gaussian classes, with an upper confidence limit that accounts for the
+        noise and for sampling: for two classes of one column by theorem 4.1 of Xi, Kantarcioglu and Inan (2011),
         corrected, else by a parametric bootstrap. Noise enters to first order, so the limit holds about as often as
-        ``level`` says. **It does not bound the error of this classifier**, which knows the classes less well than the
-        best rule does, and says nothing where the rows of a class are not Gaussian.
+        ``level`` says. **It does not bound the error of this classifier**, whose parameters are estimates, and it does
+        not hold where the rows of a class are not Gaussian.
 
         Parameters
         ----------
         level : float
-            With which probability the limit shall hold.
+            The confidence level of the limit.
 
         Returns
         -------
@@ -269,7 +253,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     def log_joint(self, X: Any) -> Array:
         """Return the logarithm of prior times density of each class at each row, shape (n, K).
 
-        Rows outside of the bounds are moved to their border, as those were that the classes were fitted to.
+        Rows outside of the bounds are clipped to them, as in ``fit``.
         """
         rows = self._rows(X)
         return self._components.log_joint(np.asarray(self._space.clip(rows)))
@@ -294,11 +278,11 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         return np.asarray(self.classes_[joint.argmax(axis=1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class is predicted. Exact: for private rows it must not be published."""
+        """Return the accuracy, without noise: do not publish it for private rows."""
         return float(super().score(X, y, sample_weight))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[Any]]:
-        """Return synthetic rows with labels. It costs nothing.
+        """Return synthetic rows with labels, at no further cost.
 
         Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
 
@@ -306,10 +290,8 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         ----------
         n_samples : int
         random_state : int, optional
-            Rows are public, so a seed is fine here.
+            Synthetic rows are public, so a seed is fine.
         """
         components = self._components
-        seed = check_random_state(random_state).randint(2**31)
-        size = integer("n_samples", n_samples, least=1)
-        rows, codes = components.sample(size, np.random.default_rng(seed))
-        return rows_of_values(rows, scales_of(self)), self.classes_[codes]
+        rows, codes = components.sample(*sample_arguments(n_samples, random_state))
+        return values_to_rows(rows, numeric_scales(self)), self.classes_[codes]

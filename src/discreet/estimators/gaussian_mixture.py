@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
+from discreet.arguments import ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
-from discreet.estimators.fitted_columns import columns_of, rows_of_values, scales_of, to_frame
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
+from discreet.estimators.covariance_types import check_gaussians, pack_covariances, unpack_covariances
+from discreet.estimators.fitted_columns import numeric_columns, numeric_scales, to_frame, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.models.method import Method
@@ -37,55 +37,56 @@ PUBLISHED_STEPS = 10
 class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A mixture of Gaussians, fitted under differential privacy.
 
-    The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object
-    follows from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
+    The guarantee (``epsilon``, ``delta``) covers the whole fit. Everything computed from the fitted object is
+    post-processing of its releases, at no further cost: predictions, densities, any number of synthetic rows.
 
     Parameters
     ----------
     n_components : int or list of int
-        How many Gaussians; of several numbers the best is chosen privately, within the same promise.
+        The number of Gaussians. From several numbers the best is selected privately, within the same guarantee.
     epsilon, delta : float
         The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
-        Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
-        data. None with a ``Curator`` or ``Records``, which have their own.
+        The declared bounds of the rows, in their own units; rows outside are clipped to them. They must not be taken
+        from the data. None with a ``Curator`` or ``Records``, which have their own.
     covariance_type : str
-        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer parameters have less noise.
     method : str
-        ``"adaptive"`` (default): each component is measured in its own coordinates of the step before. ``"joint"``: all
-        moments as one release a step. ``"paper"``: DP-EM as published, each parameter apart, to compare with.
+        ``"adaptive"`` (default): each component is whitened by its estimate of the step before. ``"joint"``: all
+        moments as one release a step. ``"paper"``: DP-EM as published, one release a parameter, for comparison.
     n_steps : int, optional
-        How many EM steps. By default it is chosen from ε, δ, the number of columns and components, and the number of
-        rows where that is public. There is no stopping on the data.
+        The number of EM steps. By default it is chosen from ε, δ, the numbers of columns and components, and the
+        number of rows where it is public. It never depends on the data: there is no convergence test.
     estimate : str
         ``"mle"`` or ``"map"`` (the posterior mode under the priors of the DP-EM paper).
     mechanisms, composition : str
         For ``method="paper"``: ``"GGG"`` or ``"LLG"``; ``"linear"``, ``"advanced"``, ``"zcdp"``, ``"moments"`` or
         ``"exact"``.
     neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+        The neighbouring relation: ``"replace-one"`` (the default, under which the number of rows is public) or
+        ``"add-remove"``.
     random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
+        **Not private**: a seed makes the noise reproducible, and anybody who knows it can subtract the noise. For
+        tests; it warns. None draws from the operating system's generator.
     verbose : bool
         Whether to show a progress bar.
 
     Attributes
     ----------
     weights_, means_, covariances_ : array
-        In the data's own units, shaped as scikit-learn's; of logarithms for a log column, of days since 1970-01-01 for
-        dates.
+        In the data's own units, with scikit-learn's shapes. For a log column they are those of the logarithms, for
+        dates those of the days since 1970-01-01.
     n_components_ : int
     guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
+        The guarantee of the fit and of everything computed from it; None where a seed made it void.
     unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
+        The unit of privacy: ``"row"``, or for example ``"each patient"``.
     losses_ : tuple of Loss
-        What each release cost.
+        The privacy loss of each release.
     releases_ : tuple of Release
         Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
-        As scikit-learn's.
+        As in scikit-learn.
 
     Examples
     --------
@@ -133,32 +134,28 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._inquiry(self._method_for(curator), curator, self._take)
+        return self._plan_method(self._method_for(curator), curator, self._take)
 
     def _take(self, components: Components) -> None:
         self.n_components_ = components.count
         self.weights_, self.means_ = components.weights, components.means
-        self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
+        self.covariances_ = pack_covariances(components.covariances, self.covariance_type)
 
     _plots = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no mixture."""
+        """Raise where the attributes are not those of a mixture."""
         super()._check_fitted()
-        k, d = self.n_components_, self.n_features_in_
-        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
-        result = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
-        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
-        if not (np.all(self.weights_ > 0.0) and abs(self.weights_.sum() - 1.0) < 1e-6):
-            raise ArgumentError("weights_", UNSHOWN, "positive numbers that sum to 1")
-        _ = self._components.factors  # raises where a covariance is none
+        parts = (self.weights_, self.means_, self.covariances_)
+        kind = choice("covariance_type", self.covariance_type, SHAPES)
+        check_gaussians(("weights_", "means_", "covariances_"), parts, kind, self.n_components_, self.n_features_in_)
+        _ = self._components.factors  # raises where a covariance is not positive definite
 
     def _method_for(self, curator: Curator) -> Method[Components]:
-        """Return the method that the parameters ask for, all of them checked."""
+        """Return the method that the parameters request, all of them checked."""
         name = choice("method", self.method, METHODS)
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         prior = Prior() if choice("estimate", self.estimate, ("mle", "map")) == "map" else None
@@ -186,7 +183,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
             def make(count: int) -> Method[Components]:
                 return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)
         else:
-            guarantee = self._promised(curator.neighbors)
+            guarantee = self._requested_guarantee(curator.neighbors)
 
             def make(count: int) -> Method[Components]:
                 return Adaptive.for_data(
@@ -219,11 +216,11 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         """The mixture in the data's own units."""
         check_is_fitted(self)
         return Components(
-            self.weights_, self.means_, full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+            self.weights_, self.means_, unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         )
 
     def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of the density at each row, in the data's own units. Exact: not for publishing."""
+        """Return the log-density of each row, in the data's own units, without noise: do not publish it."""
         rows = self._rows(X)
         return self._components.log_density(rows)
 
@@ -237,21 +234,21 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
-        """Return synthetic rows from the mixture, and the component of each. It costs nothing.
+        """Return synthetic rows from the mixture, and the component of each, at no further cost.
 
         Parameters
         ----------
         n_samples : int
         random_state : int, optional
-            Rows are public, so a seed is fine here.
+            Synthetic rows are public, so a seed is fine.
 
         Returns
         -------
         rows : data frame or array of shape (n_samples, n_features)
-            In the data's own units. Where a data frame was fitted, also one behind a curator, a data frame of the same
-            library with the same columns. Otherwise an array, in which dates are whole days since 1970-01-01
-            (``days.astype("M8[D]")``): of arrays, files and databases, and of a model that was read from a file.
-            ``feature_names_in_`` then has the names.
+            In the data's own units. If a data frame was fitted, directly or behind a curator, a data frame of the same
+            library with the same columns. For arrays, files, databases, and a model that was read from a file, an
+            array, in which dates are whole days since 1970-01-01 (``days.astype("M8[D]")``); ``feature_names_in_`` has
+            the column names.
         components : array of shape (n_samples,)
             The component that each row comes from.
 
@@ -265,33 +262,11 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         >>> rows.columns.to_list(), rows.shape
         (['age', 'stay'], (5, 2))
         """
-        seed = check_random_state(random_state).randint(2**31)
-        size = integer("n_samples", n_samples, least=1)
-        values, numbers = self._components.sample(size, np.random.default_rng(seed))
-        scales, backend = scales_of(self), getattr(self, "_backend", None)
-        rows = rows_of_values(values, scales)
+        values, numbers = self._components.sample(*sample_arguments(n_samples, random_state))
+        scales, backend = numeric_scales(self), getattr(self, "_backend", None)
+        rows = values_to_rows(values, scales)
         if backend is None:
             return rows, numbers
-        columns = zip(columns_of(self), rows.T, scales, strict=True)
+        columns = zip(numeric_columns(self), rows.T, scales, strict=True)
         dated = {name: as_dates(column) if scale.kind == "date" else column for name, column, scale in columns}
         return to_frame(dated, backend), numbers
-
-
-def shaped_covariances(covariances: Array, covariance_type: str) -> Array:
-    """Return K full matrices in the shape of a covariance type."""
-    if covariance_type == "tied":
-        return np.asarray(covariances[0])
-    diagonals = np.diagonal(covariances, axis1=1, axis2=2)
-    if covariance_type == "spherical":
-        return np.asarray(diagonals.mean(axis=1))
-    return diagonals.copy() if covariance_type == "diag" else covariances
-
-
-def full_covariances(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
-    """Return K full matrices from the shape of a covariance type."""
-    if covariance_type == "full":
-        return covariances
-    if covariance_type == "tied":
-        return np.repeat(covariances[None], count, axis=0)
-    diagonals = covariances if covariance_type == "diag" else np.repeat(covariances[:, None], dimension, axis=1)
-    return np.asarray(diagonals[:, :, None] * np.eye(dimension))

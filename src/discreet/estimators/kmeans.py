@@ -1,4 +1,4 @@
-"""``KMeans``: centres of clusters, found under differential privacy."""
+"""``KMeans``: k-means clustering under differential privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator, RowTransformer, check_held
+from discreet.estimators.base import PrivateEstimator, RowTransformer, refuse_hidden_rows
 from discreet.guarantees import Neighbors
 from discreet.models.clusters.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.clusters.private_kmeans import adaptive_kmeans
@@ -32,9 +32,9 @@ JOINT_WEIGHTS = (0.5, 0.5, 0.0)
 class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """k-means under differential privacy.
 
-    The guarantee (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
-    releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. Whoever
-    may see the rows calls ``predict`` or ``fit_predict``; what these return is not private.
+    The guarantee (``epsilon``, ``delta``) covers the whole fit. Everything computed from the fitted object is
+    post-processing of its releases, at no further cost. There is no ``labels_`` and no ``inertia_``: both reveal single
+    rows. A caller who may see the rows can use ``predict`` or ``fit_predict``, whose results are not private.
 
     Distances are Euclidean in the data's own units, as scikit-learn's. Where columns have different units, scale them
     first, by public numbers.
@@ -42,42 +42,28 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     Parameters
     ----------
     n_clusters : int
-        How many centres, at most 1000.
+        The number of centres, at most 1000.
     epsilon, delta : float
-        The guarantee. With few columns ``"adaptive"`` spends ε alone and leaves δ.
+        The guarantee. With one or two columns ``"adaptive"`` spends ε alone.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
-        Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
-        data. None with a ``Curator`` or ``Records``, which have their own.
+        The declared bounds of the rows; see ``GaussianMixture``.
     method : str
         ``"adaptive"`` (default): a noisy histogram, along the main axes of the rows where there are many columns,
         k-means on its cells, and Lloyd steps where they help. ``"joint"``: Lloyd steps, counts and sums as one release
-        a step. ``"dplloyd"``: as published by Su et al. (2016), to compare with.
+        a step. ``"dplloyd"``: as published by Su et al. (2016), for comparison.
     n_steps : int, optional
-        How many Lloyd steps. By default it is chosen from public numbers. There is no stopping on the data.
+        The number of Lloyd steps. By default it is chosen from public numbers. There is no convergence test.
     composition : str
         For ``method="dplloyd"``: ``"linear"`` (Laplace noise) or ``"zcdp"`` (Gaussian noise).
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
-    verbose : bool
-        Whether to show a progress bar.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
         In the data's own units.
-    guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
-    unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
-    losses_ : tuple of Loss
-        What each release cost.
-    releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise distribution.
-    n_features_in_, feature_names_in_
-        As scikit-learn's.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
 
     Examples
     --------
@@ -129,22 +115,22 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         return len(self.cluster_centers_)
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """Find the centres, and return the number of the nearest one for each row that they were fitted to.
+        """Fit the centres, and return the index of the nearest centre for each row.
 
-        **The labels are not private.** A label is computed from its row alone and without noise, so it tells of that
-        row, and no guarantee covers it: keep the labels as you keep the rows. The centres are private as after ``fit``.
+        **The labels are not private.** A label is computed from its row alone and without noise, so no guarantee covers
+        it: protect the labels like the rows. The centres are private as after ``fit``.
 
         Parameters
         ----------
         X : array or data frame
-            Rows that whoever calls this holds. A ``Curator``, a database, ``Records``, a path, a ``Table`` or a Dask
+            Rows that the caller holds. A ``Curator``, a database, ``Records``, a path, a ``Table`` or a Dask
             collection is refused before anything is spent: fit to it, and ``predict`` rows that you may see.
         y : ignored
 
         Returns
         -------
         array of shape (n_samples,)
-            As scikit-learn's. It is not kept: there is no ``labels_``.
+            As in scikit-learn. It is not stored: there is no ``labels_``.
 
         Examples
         --------
@@ -156,12 +142,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         >>> len(labels), bool(labels[0] != labels[-1])
         (10000, True)
         """
-        check_held(X, "predict", is_stored)
+        refuse_hidden_rows(X, "predict", is_stored)
         return self.fit(X).predict(X)
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._inquiry(self._choose_method(curator), curator, self._take)
+        return self._plan_method(self._choose_method(curator), curator, self._take)
 
     def _take(self, components: Components) -> None:
         self.cluster_centers_ = components.means
@@ -170,27 +156,27 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     _fitted = ("cluster_centers_",)
 
     def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for.
+        """Return the method that the parameters request; None for the adaptive one.
 
-        The adaptive one also follows what reading the rows did to floats, which no file holds.
+        The adaptive method also depends on the float error of reading the rows, which no file holds.
         """
         return None if self.method == "adaptive" else self._choose_method(rows)
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no centres."""
+        """Raise where the attributes are not those of clusters."""
         super()._check_fitted()
         if self.cluster_centers_.shape != (self.n_clusters, self.n_features_in_):
             raise ArgumentError("cluster_centers_", UNSHOWN, f"{self.n_clusters} rows of {self.n_features_in_} columns")
 
     def _choose_method(self, curator: Curator) -> Method[Components]:
-        """Return the method that the parameters ask for, all of them checked."""
+        """Return the method that the parameters request, all of them checked."""
         name = choice("method", self.method, METHODS)
         composition = choice("composition", self.composition, ("linear", "zcdp"))
         steps = self._steps
         count = integer("n_clusters", self.n_clusters, least=1, most=1000)
         rows, dimension = curator.size.units, curator.space.dimension
         self._check_at_most_rows("n_clusters", count, rows)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         if name == "adaptive":
             return adaptive_kmeans(count, curator, guarantee, steps)
         if name == "joint":
@@ -199,7 +185,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         return DPLloyd(count, steps, lloyd_weights(dimension), composition)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the number of the nearest centre for each row."""
+        """Return the index of the nearest centre for each row."""
         rows = self._rows(X)
         return np.asarray(pairwise_distances_argmin(rows, self.cluster_centers_))
 
@@ -211,7 +197,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus the sum of squared distances of the rows to their nearest centres, as scikit-learn does.
 
-        It is exact: for private rows it must not be published.
+        It has no noise: do not publish it for private rows.
         """
         rows = self._rows(X)
         return -float((pairwise_distances_argmin_min(rows, self.cluster_centers_)[1] ** 2).sum())

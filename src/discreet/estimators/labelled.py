@@ -1,10 +1,10 @@
-"""Estimators of a target: rows with a target or a label among their columns, from what a user hands over to a curator.
+"""Base classes of supervised estimators: they open rows with a target (``TargetedEstimator``) or labels.
 
 The target is given beside the rows, or is the name of one of their columns. Where bounds are by name, only the columns
 that they name, and the target, are used.
 
-Of labels (``LabelledEstimator``) it is declared which there can be, or said to be public: that one occurs may tell of
-somebody. A row with another label, or none, is dropped, as one with a missing category is.
+The possible labels (``LabelledEstimator``) are declared, or stated to be public: that a label occurs may reveal
+somebody. A row with another label, or none, is dropped, like a row with a missing category.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ class TargetedEstimator(PrivateEstimator):
 
     Attributes
     ----------
-    _holds : str
-        What the column of the target holds, for errors.
-    _column : str
-        What that column is called where nobody has named it.
-    _for_example : str
-        The name of such a column, for errors.
-    _takes_balls : bool
-        Whether bounds may be a ball. Its rows are read within the box around it, and it is for the query to clip them.
+    _target_noun : str
+        What the target's column holds, for errors.
+    _target_column : str
+        The name of the target's column where it has none.
+    _example_column : str
+        An example of such a name, for errors.
+    _accepts_balls : bool
+        Whether bounds may be a ball. Rows are then read within the box around it, and the query clips them to the ball.
     """
 
-    _holds: ClassVar[str]
-    _column: ClassVar[str]
-    _for_example: ClassVar[str]
-    _takes_balls: ClassVar[bool] = False
+    _target_noun: ClassVar[str]
+    _target_column: ClassVar[str]
+    _example_column: ClassVar[str]
+    _accepts_balls: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Fit the model, at a cost of ``epsilon`` and ``delta``.
@@ -69,7 +69,7 @@ class TargetedEstimator(PrivateEstimator):
         ----------
         X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
             All numeric columns but the target's are used. For an array or a data frame see ``discreet.estimators.base``
-            for what may be raised; behind a curator nothing that is raised depends on a row.
+            for what may be raised; behind a curator no error depends on a row.
         y : array, or str
             The label or the target of each row of an array or a data frame; or the name of the column that holds them.
             Behind a curator labels are a declared category.
@@ -78,7 +78,7 @@ class TargetedEstimator(PrivateEstimator):
         -------
         self
         """
-        return self._asks(X, y).run()
+        return self._plan_fit(X, y).run()
 
     @abstractmethod
     def _target(self) -> Number | Category:
@@ -86,30 +86,30 @@ class TargetedEstimator(PrivateEstimator):
 
     @abstractmethod
     def _read_target(self, X: Any, y: Any) -> tuple[Any, Number | Category, Any, tuple[Any, ...] | None]:
-        """Return rows that their owner has handed over, the column of their target, its numbers, and its labels."""
+        """Return rows that the caller holds, the declared column of their target, its numbers, and its labels."""
 
     @abstractmethod
     def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> Any:
-        """Return rows with their target, checked, and note the other columns as scikit-learn does."""
+        """Return a curator with the target, checked, and note the other columns as scikit-learn does."""
 
     def _open_with_target(self, X: Any, y: Any) -> Any:
-        """Return what ``_check_target`` makes of a curator of the rows and their target."""
+        """Open rows and target behind a curator, and return the result of ``_check_target``."""
         X, names, labels = as_curator(X), None, None
         if isinstance(X, Curator | Records):
-            held, name = X, self._name(y)
+            held, name = X, self._target_name(y)
         elif is_stored(X):
-            name = self._name(y)
-            held = self._stored(X, name, self._target())
+            name = self._target_name(y)
+            held = self._open_stored(X, name, self._target())
         else:
             if isinstance(y, str):
-                X, y = _take_target(X, y, self._holds)
+                X, y = _take_target(X, y, self._target_noun)
             if y is None:
                 raise ValueError(
                     "requires y to be passed, but the target y is None; write fit(X, y) with the "
-                    f"{self._holds} of each row"
+                    f"{self._target_noun} of each row"
                 )
             rows, column, values, labels = self._read_target(X, y)
-            held, name, names = self._owned(rows, column, values)
+            held, name, names = self._join_target(rows, column, values)
         relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
         curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
         result = self._check_target(curator, name, labels)
@@ -117,19 +117,19 @@ class TargetedEstimator(PrivateEstimator):
             self.feature_names_in_ = names
         return result
 
-    def _name(self, y: Any) -> str:
+    def _target_name(self, y: Any) -> str:
         """Return the name of the target's column, where rows are behind a curator or in a file."""
         if not isinstance(y, str):
             raise ValueError(
-                f"y of type {type(y).__name__}: expected the name of the column that holds the {self._holds}; write "
-                f"fit(rows, {self._for_example!r}) where rows are behind a curator or in a file"
+                f"y of type {type(y).__name__}: expected the name of the column that holds the {self._target_noun}; "
+                f"write fit(rows, {self._example_column!r}) where rows are behind a curator or in a file"
             )
         return y
 
-    def _agrees(self, space: Box | Ball) -> bool:
-        """Return whether rows are declared as they are here, or are in the box around a ball that clips them."""
+    def _has_space(self, space: Box | Ball) -> bool:
+        """Return whether ``bounds`` declares this space, or a ball of which it is the surrounding box."""
         declared = space_of(self.bounds).for_columns(space.dimension)
-        around = isinstance(declared, Ball) and self._takes_balls and Box.holding(declared) == space
+        around = isinstance(declared, Ball) and self._accepts_balls and Box.holding(declared) == space
         return around or declared == space
 
     def _numbers(self, count: int) -> Sequence[Number | Date]:
@@ -140,28 +140,28 @@ class TargetedEstimator(PrivateEstimator):
             assert isinstance(declared, Schema)
             return list(declared.numbers.values())
         if isinstance(space, Ball):
-            if not self._takes_balls:
+            if not self._accepts_balls:
                 raise ArgumentError("bounds", self.bounds, "bounds of each column", write="Box(low=…, high=…)")
             space = Box.holding(space.for_columns(count))
         return box_columns(space.for_columns(count))
 
-    def _stored(self, X: Any, name: str, target: Number | Category) -> Records:
-        """Return rows of a file or of Dask with the bounds as declared, and their target."""
+    def _open_stored(self, X: Any, name: str, target: Number | Category) -> Records:
+        """Return records of a file or a Dask collection with the declared bounds and target."""
         names = column_names(X)
         if name not in names:
-            raise ArgumentError("y", name, f"the name of the column of {self._holds}, one of {listed(names)}")
+            raise ArgumentError("y", name, f"the name of the column of {self._target_noun}, one of {listed(names)}")
         others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
         columns = dict(zip(others, self._numbers(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
 
-    def _owned(self, rows: Any, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
-        """Return rows of an array that their owner has handed over, their target beside them; its name, and theirs.
+    def _join_target(self, rows: Any, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
+        """Return records of an array with the target as a last column, that column's name, and the names of the others.
 
-        They are checked, and no number is missing.
+        The rows are checked already, and no number is missing.
         """
         names = getattr(self, "feature_names_in_", None) if is_numpy(rows) else None
         columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(one) for one in names]
-        name, xp = self._column, array_namespace(rows)
+        name, xp = self._target_column, array_namespace(rows)
         while name in columns:
             name += "_"
         declared = dict(zip(columns, self._numbers(len(columns)), strict=True)) | {name: target}
@@ -170,14 +170,14 @@ class TargetedEstimator(PrivateEstimator):
         return open_records(table, bounds=declared, complete=True), name, names
 
     def _owned_rows(self, X: Any) -> Any:
-        """Return the rows as floats, so that a target can stand beside them."""
+        """Return the rows as floats, so that a target can be joined to them."""
         self.__dict__.pop("feature_names_in_", None)
         rows = super()._owned_rows(X)
         return rows if is_numpy(rows) else array_namespace(rows).astype(rows, array_namespace(rows).float64)
 
 
 def _take_target(X: Any, name: str, holds: str) -> tuple[Any, Any]:
-    """Return a data frame without the column of its target, and the target."""
+    """Return a data frame without the target's column, and the target."""
     frame = as_frame(X)
     if frame is None:
         raise ArgumentError(
@@ -199,7 +199,7 @@ WRITE = "write for example classes=['benign', 'malignant'], or classes='public' 
 class LabelledEstimator(TargetedEstimator):
     """An estimator with ``classes``."""
 
-    _holds, _column, _for_example = "labels", "label", "diagnosis"
+    _target_noun, _target_column, _example_column = "labels", "label", "diagnosis"
 
     classes: Sequence[str | int | bool] | str | None
     categories_: dict[str, tuple[Any, ...]]
@@ -223,12 +223,12 @@ class LabelledEstimator(TargetedEstimator):
         return self._category()
 
     def _category(self) -> Category:
-        """Return the declared classes."""
+        """Return the declared classes as a category, checked."""
         if self.classes is None or (isinstance(self.classes, str) and self.classes != "public"):
             raise ArgumentError(
                 "classes",
                 self.classes,
-                f"the labels that there can be, since which of them occur may tell of somebody; {WRITE}",
+                f"the possible labels, since those that occur may reveal somebody; {WRITE}",
             )
         if isinstance(self.classes, str) or not iterable(self.classes):
             raise ArgumentError("classes", self.classes, f"a sequence of labels here; {WRITE}")
@@ -238,7 +238,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ValueError(f"classes={self.classes!r}: {error}") from None
 
     def _read_target(self, X: Any, y: Any) -> tuple[Any, Category, Any, tuple[Any, ...]]:
-        """Return rows that their owner has handed over, a column of codes, the code of each row, and the labels."""
+        """Return rows that the caller holds, the declared column of codes, the code of each row, and the labels."""
         if self.classes is None:
             self._category()  # raises
         rows = self._owned_rows(X)
@@ -246,7 +246,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
         labels, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
-        if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``
+        if len(codes) and codes.max() < 0:  # the caller holds the rows: see ``discreet.estimators.base``
             raise ArgumentError(
                 "y",
                 UNSHOWN,
@@ -256,7 +256,7 @@ class LabelledEstimator(TargetedEstimator):
         return rows, Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels
 
     def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
-        """Return the labels, and the place of each row's among them, −1 where it has none."""
+        """Return the labels, and the index of each row's label, −1 where it is none of them."""
         if not (isinstance(self.classes, str) and self.classes == "public"):
             category = self._category()
             return category.values, category.encode(y.tolist())
@@ -283,7 +283,7 @@ class LabelledEstimator(TargetedEstimator):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, sorted, as scikit-learn's are."""
+        """The labels, sorted as in scikit-learn."""
         if not hasattr(self, "categories_"):
             raise AttributeError("classes_: there are none before fit")
         kinds = {type(value) for value in self._values}
@@ -291,18 +291,18 @@ class LabelledEstimator(TargetedEstimator):
 
     @property
     def _space(self) -> Space:
-        """The declared bounds, which every release names."""
+        """The declared bounds, as in every release."""
         return Space.from_dict(self.releases_[0].declared["space"])
 
     def _check_fitted(self) -> None:
-        """Raise where a file names no column of labels."""
+        """Raise where the attributes do not name one column of labels."""
         super()._check_fitted()
         if len(self.categories_) != 1:
             raise ArgumentError("categories_", UNSHOWN, "one column, that of the labels")
 
 
-def sorted_places(values: Sequence[Any]) -> list[int]:
-    """Return the places of labels in their order; as they are where they have none."""
+def sort_order(values: Sequence[Any]) -> list[int]:
+    """Return the indices that sort the labels; the given order where they cannot be compared."""
     try:
         return sorted(range(len(values)), key=lambda place: values[place])
     except TypeError:

@@ -1,4 +1,4 @@
-"""What ``LogisticRegression`` and ``LinearSVC`` share: linear scores of declared labels, by a private minimum."""
+"""``LinearClassifier``: base class of ``LogisticRegression`` and ``LinearSVC``, with linear scores of labels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.linear.private_minimum import WAYS, PrivateMinimum
+from discreet.models.linear.private_minimum import MECHANISMS, PrivateMinimum
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.models.method import Method
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
@@ -29,78 +29,80 @@ MOST_CLASSES = 100
 
 
 class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
-    """Linear scores, one for two classes and else one for each of them."""
+    """A classifier with linear scores: one score for two classes, else one for each class."""
 
     method: str
     C: float | None
     fit_intercept: bool
     coordinates: str
 
-    _takes_balls = True
+    _accepts_balls = True
     _methods: ClassVar[tuple[str, ...]]
 
     @property
     @abstractmethod
     def _margin_loss(self) -> MarginLoss:
-        """What is minimised."""
+        """The loss of a margin that is minimised."""
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, self._methods)
         choice("coordinates", self.coordinates, COORDINATES)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
         if self.C is not None:
             positive("C", self.C)
-            if self.method not in WAYS:
-                raise ArgumentError("C", self.C, f"None, since method={self.method!r} finds its own ridge")
+            if self.method not in MECHANISMS:
+                raise ArgumentError("C", self.C, f"None, since method={self.method!r} chooses its own ridge")
         if self.method == "objective-2011" and self.coordinates == "private":
-            raise ArgumentError("coordinates", "private", "'declared' or 'auto', since this method has no δ for it")
+            raise ArgumentError(
+                "coordinates", "private", "'declared' or 'auto', since method='objective-2011' has no δ for them"
+            )
         curator, name, values = self._open_with_target(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
         space = curator.space if self.bounds is None else space_of(self.bounds).for_columns(curator.space.dimension)
 
         def take(result: LinearScores) -> None:
-            order = sorted_places(values)  # as scikit-learn's scores take them to be
+            order = sort_order(values)  # as scikit-learn's scores take them to be
             self.categories_ = {name: tuple(values[place] for place in order)}
-            self.coef_, self.intercept_ = _ordered(result, order)
+            self.coef_, self.intercept_ = _reorder(result, order)
 
-        return self._inquiry(self._method(curator, len(values)), curator, take, space)
+        return self._plan_method(self._method(curator, len(values)), curator, take, space)
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
-        """Return the method that the parameters ask for."""
+        """Return the method that the parameters request."""
         ridge = None if self.C is None else 1.0 / self.C
         return PrivateMinimum(
             self.method,
             self._margin_loss,
             classes,
-            self._promised(curator.neighbors),
+            self._requested_guarantee(curator.neighbors),
             self._coordinates(curator),
             curator.setting.max_rows,
             ridge,
         )
 
     def _coordinates(self, curator: Curator) -> Coordinates:
-        """Return how rows are seen. The noise of 2011 has no δ for finding their own coordinates."""
-        guarantee = super()._promised(curator.neighbors)
+        """Return the coordinates of the rows. ``"objective-2011"`` has no δ for finding whitened ones."""
+        guarantee = super()._requested_guarantee(curator.neighbors)
         own = False if self.method == "objective-2011" else COORDINATES[self.coordinates]
         constant = CONSTANT if self.fit_intercept else 0.0
-        counted = self.method in ("functional", "gradient")  # a minimum has no use for the number of rows
+        counted = self.method in ("functional", "gradient")  # a minimum does not depend on the number of rows
         return Coordinates.for_data(curator.space.dimension, constant, guarantee, curator.size, own, counted)
 
-    def _promised(self, neighbors: Neighbors) -> Guarantee:
-        """Return what the fit shall cost, its arguments checked."""
-        guarantee = super()._promised(neighbors)
+    def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
+        """Return the requested guarantee; that of ``"objective-2011"`` has δ = 0."""
+        guarantee = super()._requested_guarantee(neighbors)
         return Guarantee(guarantee.epsilon, 0.0, neighbors) if self.method == "objective-2011" else guarantee
 
     _plots = ("coefficients", "noise")
     _fitted = ("categories_", "coef_", "intercept_")
 
     def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for."""
+        """Return the method that the parameters request."""
         return self._method(rows, len(self._values))
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no linear classifier."""
+        """Raise where the attributes are not those of a linear classifier."""
         super()._check_fitted()
         if len(self._values) < 2:
             raise ArgumentError("categories_", UNSHOWN, "two labels or more")
@@ -121,11 +123,11 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         return np.asarray(self.classes_[places])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class is predicted. Exact: for private rows it must not be published."""
+        """Return the accuracy, without noise: do not publish it for private rows."""
         return float(super().score(X, y, sample_weight))
 
 
-def _ordered(result: LinearScores, order: list[int]) -> tuple[Array, Array]:
+def _reorder(result: LinearScores, order: list[int]) -> tuple[Array, Array]:
     """Return coefficients and intercepts of the classes in another order."""
     if len(order) == 2:
         sign = math.copysign(1.0, order[1] - order[0])

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments, UnitMoments
-from discreet.models.regression.regression_line import adaptive_ridge, noise_aware
+from discreet.models.regression.regression_line import fit_adassp, fit_noise_aware
 from discreet.records import Bounds, Box, Number, space_of
 from discreet.records.declared.bounds import read_pair
 from discreet.scales import column_scales
@@ -29,66 +29,52 @@ from discreet.scales import column_scales
 Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "adassp")
-NOTHING = 0.01  # directions: no line
-NARROW, WIDE = 1e-100, 1e100  # of bounds: covariances are their squares
+NOTHING = 0.01  # effective directions below which ``fit`` warns
+NARROW, WIDE = 1e-100, 1e100  # limits on the widths of bounds, whose squares must be floats
 
 
 class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     """Least squares under differential privacy: y ≈ X·coef + intercept.
 
     Features and target are measured together; the line follows from released moments and costs nothing more. A ridge
-    that knows the noise keeps the line finite whatever the columns are: equal, constant, or more than there are rows.
-    Of all lines that agree on what was seen it is the shortest, in units of the bounds: equal columns with the same
-    bounds share a coefficient, and a constant one has none.
+    that accounts for the noise keeps the line finite whatever the columns are: equal, constant, or more than there are
+    rows. Coefficients that the data do not identify are those of minimum norm, in units of the bounds: equal columns
+    with the same bounds share a coefficient, and that of a constant column is 0.
 
     Parameters
     ----------
     epsilon, delta : float
-        The promise, for the whole fit.
+        The guarantee, for the whole fit.
     bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
-        Where the features are declared to lie, in their own units; rows outside are moved to the border. Never taken
-        from the data. With a mapping only these columns of a data frame or a file are used. None with a ``Curator`` or
-        ``Records``, which have their own.
+        The declared bounds of the features, in their own units; rows outside are clipped to them. They must not be
+        taken from the data. With a mapping only its columns of a data frame or a file are used. None with a ``Curator``
+        or ``Records``, which have their own.
     target_bounds : (float, float)
-        The same of the target; None where the bounds are those of a curator.
+        The declared bounds of the target; None with a ``Curator`` or ``Records``.
     method : str
-        ``"adaptive"`` (default): some rounds, each in the coordinates that the one before found, so that the noise is
-        relative to the residuals. ``"adassp"``: one release in the declared bounds with the ridge of Wang (2018), to
-        compare with.
+        ``"adaptive"`` (default): some rounds, each whitened by the previous estimate, so that the noise is relative to
+        the residuals. ``"adassp"``: one release in the declared bounds with the ridge of Wang (2018), for comparison.
     fit_intercept : bool
-        Whether there is one; else the line goes through 0, in the data's own units.
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
-    verbose : bool
-        Whether to show a progress bar.
+        Whether there is an intercept; if not, the line goes through 0 in the data's own units.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------
     coef_ : array of shape (d,)
     intercept_ : float
     noise_ : array of shape (d,)
-        Standard deviations of the noise in ``coef_``, by the laws of the releases, to first order. What the rows
-        themselves leave open is not in it; nor how the line goes on along a direction of which nothing was seen, where
-        ``coef_`` is that of the shortest line (then ``directions_`` is below d).
+        Standard deviations of the noise in ``coef_``, from the noise distributions of the releases, to first order.
+        They do not include the sampling error of the rows, nor the bias along directions that are not identified, where
+        ``coef_`` is that of the minimum-norm line (then ``directions_`` is below d).
     ridge_ : float
-        What was added to the variances, relative to those of the coordinates in which the rows were measured last.
+        The ridge that was added to the variances of the features, in the coordinates of the last round.
     directions_ : float
-        How much of a line there is: the sum over the d directions of the features of the share of it that is not drawn
-        back to 0. d where noise is small, less where columns are collinear; near 0 the releases say nothing, and
-        ``fit`` warns.
-    guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
-    unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
-    losses_ : tuple of Loss
-        What each release cost.
-    releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise distribution.
-    n_features_in_, feature_names_in_
-        As scikit-learn's.
+        The effective number of directions: the sum of the shrinkage factors of the d directions of the features. It is
+        d where noise is small, and less where columns are collinear. Near 0 the fit is dominated by noise, and ``fit``
+        warns.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
 
     Examples
     --------
@@ -104,7 +90,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     (ε=1, δ=1e-06) replace-one
     """
 
-    _holds, _column, _for_example = "target", "target", "income"
+    _target_noun, _target_column, _example_column = "target", "target", "income"
 
     def __init__(
         self,
@@ -129,7 +115,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         if not isinstance(self.fit_intercept, bool):
             raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
@@ -141,30 +127,30 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             )
 
         def take(result: RegressionMoments) -> None:
-            line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
+            line = (fit_noise_aware if self.method == "adaptive" else fit_adassp)(
                 result, target, intercept=self.fit_intercept
             )
             self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
             self.directions_ = line.directions
             if line.directions < NOTHING:
                 warnings.warn(
-                    f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, no feature "
-                    "varies within its bounds, or they explain next to nothing of the target; coef_ is about 0. Write "
-                    "a larger epsilon, other bounds or fewer columns",
+                    f"the fit is dominated by noise: epsilon={self.epsilon!r} is too small for these columns, no "
+                    "feature varies within its bounds, or the features explain almost nothing of the target; coef_ is "
+                    "about 0. Write a larger epsilon, other bounds or fewer columns",
                     stacklevel=5,
                 )
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _method_for(self, curator: Curator) -> Method[RegressionMoments]:
-        """Return the method that the parameters ask for."""
+        """Return the method that the parameters request."""
         if self.method == "adassp":
             return UnitMoments(curator.size)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         return AdaptiveMoments.for_data(curator.space.dimension, guarantee, curator.size)
 
     def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> tuple[Curator, int]:
-        """Return rows of which one column is the target, and its place; note the others as scikit-learn does."""
+        """Return a curator with the target among its columns, and its index; note the others as scikit-learn does."""
         if self.neighbors is not None and Neighbors.parse(self.neighbors) is not curator.neighbors:
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
@@ -173,15 +159,15 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
         if not features:
             raise ArgumentError("y", name, "another numeric column beside it, a feature; there is none")
-        self._agree(curator, target)
+        self._check_bounds(curator, target)
         self.n_features_in_ = len(features)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if features != [f"x{j}" for j in range(len(features))]:
             self.feature_names_in_ = np.array(features, dtype=object)
         return curator, target
 
-    def _agree(self, curator: Curator, target: int) -> None:
-        """Raise where bounds were named that are not the curator's."""
+    def _check_bounds(self, curator: Curator, target: int) -> None:
+        """Raise where ``bounds`` or ``target_bounds`` are given that are not the curator's."""
         space, names = curator.space, [name for i, name in enumerate(curator.columns) if i != target]
         ends = (space.low, space.high) if isinstance(space, Box) else ((), ())
         pairs = list(zip(*(np.atleast_1d(end).tolist() for end in ends), strict=True))
@@ -202,8 +188,8 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         return read_pair("target_bounds", self.target_bounds, write)
 
     def _read_target(self, X: Any, y: Any) -> tuple[Any, Number, Array, None]:
-        """Return rows that their owner has handed over, the target's column, and the target of each row."""
-        rows, values = self._owned_rows(X), _numbers_of(y)
+        """Return rows that the caller holds, the target's declared column, and the target of each row."""
+        rows, values = self._owned_rows(X), _as_numbers(y)
         check_consistent_length(rows, values)
         return rows, self._target(), values, None
 
@@ -211,29 +197,29 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no line."""
+        """Raise where the attributes are not those of a linear regression."""
         super()._check_fitted()
         d = self.n_features_in_
         if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
-            raise ArgumentError("coef_, noise_", UNSHOWN, f"{d} numbers each, and no negative deviation")
+            raise ArgumentError("coef_, noise_", UNSHOWN, f"{d} numbers each, and no negative standard deviation")
         for name in ("intercept_", "ridge_", "directions_"):
             if not isinstance(getattr(self, name), float):
                 raise ArgumentError(name, getattr(self, name), "a number")
 
     def predict(self, X: Any) -> Array:
-        """Return X·coef + intercept for each row; exp of that where the target is a log column, so in its units."""
+        """Return X·coef + intercept for each row, in the target's own units: its exponential for a log column."""
         check_is_fitted(self)
         result = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
         known = column_scales(self.releases_[0].declared)
-        target = [scale for name, scale in known.items() if name not in columns_of(self)]
+        target = [scale for name, scale in known.items() if name not in numeric_columns(self)]
         return target[0].to_own(result, inside=False) if len(target) == 1 else result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R², the share of the target's variance that is explained. Exact: for private rows not to publish."""
+        """Return R², without noise: do not publish it for private rows."""
         return float(super().score(X, y, sample_weight))
 
 
-def _numbers_of(y: Any) -> Array:
+def _as_numbers(y: Any) -> Array:
     """Return the target as numbers. No error shows one of them."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
         raise ValueError(f"y has {y.shape[1]} columns: expected one target; write a fit for each, with a part of ε")
@@ -245,6 +231,6 @@ def _numbers_of(y: Any) -> Array:
     with suppress(TypeError, ValueError, OverflowError):  # whose message would show a value
         numbers = np.asarray(values, dtype=np.float64)
     if numbers is None:
-        raise ValueError("y holds text, or what is no number: expected numbers")
+        raise ValueError("y holds text, or something else that is not a number: expected numbers")
     assert_all_finite(numbers, input_name="y")
     return numbers

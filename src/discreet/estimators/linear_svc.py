@@ -17,34 +17,29 @@ LEAST_WIDTH, MOST_WIDTH = 0.01, 100.0
 class LinearSVC(LinearClassifier):
     """A linear support vector machine, fitted under differential privacy.
 
-    It minimises Σ h(y·score) + a ridge, with the hinge h rounded at its corner, since privacy needs a curvature
-    (Chaudhuri, Monteleoni and Sarwate 2011). Everything else is as in ``LogisticRegression``, but for probabilities,
-    which there are none of.
+    It minimises Σ h(y·score) + a ridge, with a hinge loss h that is smoothed at its corner, since the proof of privacy
+    needs a second derivative (Chaudhuri, Monteleoni and Sarwate 2011). Everything else is as in ``LogisticRegression``,
+    except that there are no probabilities.
 
     Parameters
     ----------
     epsilon, delta : float
         The guarantee. ``method="objective-2011"`` spends ε alone.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
-        Where rows are declared to lie, in their own units. Never taken from the data. None with a ``Curator`` or
-        ``Records``, which have their own.
+        The declared bounds of the rows; see ``LogisticRegression``.
     classes : sequence of str, int or bool, or "public"
-        The labels that there can be; see ``LogisticRegression``.
+        The possible labels; see ``GaussianClassifier``.
     method : str
         ``"objective"`` (default), ``"objective-2011"`` or ``"output"``.
     width : float
-        h of the rounded corner: it is within h of the margin 1. A narrow one needs a larger ridge.
+        The half-width of the smoothed corner around the margin 1. A smaller one needs a larger ridge.
     C : float, optional
         The inverse of the ridge, in coordinates in which rows have norm at most 1. None: chosen from public numbers.
     fit_intercept : bool
     coordinates : str
         ``"auto"``, ``"declared"`` or ``"private"``; see ``LogisticRegression``.
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: for tests; it warns.
-    verbose : bool
-        Whether to show a progress bar.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------

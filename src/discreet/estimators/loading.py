@@ -1,7 +1,7 @@
-"""``load_model``: a fitted estimator from its file, whatever kind it is.
+"""``load_model``: reads a fitted estimator of any kind from its file.
 
-A file says its kind. Only the library's own estimators are made from it, each by its own checks: a file is data, and
-nothing in it is run.
+The file names its kind. Only estimators of this library are made from it, each with its own checks: a file is data, and
+nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     Returns
     -------
     PrivateEstimator
-        A ``GaussianMixture``, say: whatever ``kind`` the file names.
+        Of the ``kind`` that the file names, for example a ``GaussianMixture``.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     """
     place = Path(path)
     if place.exists() and not place.is_file():
-        raise ValueError(f"{place.name!r}: expected a file of JSON")  # a device may have no end
+        raise ValueError(f"{place.name!r}: expected a file of JSON")  # reading a device may never end
     try:
         values: Any = read_json(place.read_bytes())
     except ValueError:
@@ -63,7 +63,7 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
             f"{place.name!r}: expected a fitted model as JSON, as model.to_json() and discreet fit write it"
         )
     kind = values["kind"]
-    if not isinstance(kind, str) or kind not in KINDS:  # which is not shown: the file may be anything
+    if not isinstance(kind, str) or kind not in KINDS:  # the kind is not shown, since the file may be anything
         raise ValueError(f"{place.name!r}: expected a model of one of the kinds {', '.join(KINDS)}")
     estimator = getattr(import_module(f"discreet.estimators.{KINDS[kind]}"), kind)
     return cast(PrivateEstimator, estimator.from_dict(values))

@@ -26,73 +26,55 @@ Array = NDArray[np.float64]
 class LogisticRegression(LinearClassifier):
     """Logistic regression with a ridge, fitted under differential privacy.
 
-    The guarantee (``epsilon``, ``delta``) is for the whole fit, the intercept and the choice of coordinates included.
-    Predictions and probabilities follow from what was released and cost nothing more. The solver goes on until a
-    tolerance is proved that was fixed beforehand, on every data set; nothing is said about how it went, since that
-    would depend on the rows.
+    The guarantee (``epsilon``, ``delta``) covers the whole fit, the intercept and the choice of coordinates included.
+    Predictions and probabilities are post-processing, at no further cost. On every data set the solver runs until it
+    has proved a tolerance that is fixed beforehand. The number of its iterations is not reported, since it depends on
+    the rows.
 
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee. ``method="objective-2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+        The guarantee. ``method="objective-2011"`` spends ε alone: its guarantee has δ = 0, whatever ``delta`` is.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
-        Where rows are declared to lie, in their own units: each column between two numbers, or all of them together
-        within a radius. Rows outside are moved to the border for the fit. Never taken from the data. With a mapping
-        only these columns of a data frame or a file are used. None with a ``Curator`` or ``Records``, which have their
-        own.
+        The declared bounds of the rows, in their own units: each column between two numbers, or all of them together
+        within a radius. Rows outside are clipped to them for the fit. They must not be taken from the data. With a
+        mapping only its columns of a data frame or a file are used. None with a ``Curator`` or ``Records``, which have
+        their own.
     classes : sequence of str, int or bool, or "public"
-        The labels that there can be. A row with another label, or none, is dropped, as one with a missing category is.
-        ``"public"``: the owner's statement that it is no secret which labels occur in ``y``; they are then read from
-        it, sorted. None with a ``Curator`` or ``Records``, where the label's column has declared values.
+        The possible labels; see ``GaussianClassifier``.
     method : str
-        ``"objective"`` (default): Gaussian noise in the objective, accounted for tightly, and the minimum that this
-        moves. ``"objective-2011"``: as published by Chaudhuri, Monteleoni and Sarwate (2011), with all of its terms.
-        ``"output"``: noise on the minimum. ``"functional"``: noise on the moments that a quadratic approximation of the
-        loss is made of (Zhang et al. 2012), in one release. ``"gradient"``: descent along noisy gradients, each of
-        which stays in ``releases_``.
-        With more than two classes each is fitted against the others, at a cost that is accounted for together;
-        ``"gradient"`` takes the softmax.
+        ``"objective"`` (default): objective perturbation with Gaussian noise and tight accounting.
+        ``"objective-2011"``: as published by Chaudhuri, Monteleoni and Sarwate (2011), with all of its terms.
+        ``"output"``: noise on the minimum. ``"functional"``: noise on the moments of a quadratic approximation of the
+        loss (Zhang et al. 2012), in one release. ``"gradient"``: gradient descent with noisy gradients, which are all
+        in ``releases_``. With more than two classes each is fitted against the others, and the cost is accounted for
+        jointly; ``"gradient"`` uses the softmax loss.
     C : float, optional
         The inverse of the ridge, in coordinates in which rows have norm at most 1, for the first three methods. None:
-        chosen from public numbers, for the noise that there is.
+        chosen from public numbers, according to the noise.
     fit_intercept : bool
-        Whether there is an intercept. It is a coefficient of a constant column, so the ridge holds it and noise covers
-        it.
+        Whether there is an intercept. It is the coefficient of a constant column, so ridge and noise apply to it.
     coordinates : str
-        ``"declared"``: rows are seen within their bounds. ``"private"``: a part of the budget first finds where rows
-        really are and how they spread, and they are seen in coordinates of their own. ``"auto"`` (default): the second
-        where there are rows enough.
+        ``"declared"``: rows are scaled by their bounds. ``"private"``: a share of the budget is spent on a mean and a
+        covariance, by which rows are whitened. ``"auto"`` (default): ``"private"`` where there are enough rows.
     max_iter : int, optional
-        How many gradients ``"gradient"`` releases. None: chosen from public numbers.
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
-    verbose : bool
-        Whether to show a progress bar.
+        The number of gradients that ``"gradient"`` releases. None: chosen from public numbers.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
-        The labels, sorted, as scikit-learn's are.
+        The labels, sorted as in scikit-learn.
     coef_ : array of shape (1, d) for two classes, else (K, d)
         In the data's own units.
     intercept_ : array of shape (1,) or (K,)
     categories_ : dict of str to tuple
         The label's column, and its declared values.
-    guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
-    unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
-    losses_ : tuple of Loss
-        What each release cost.
-    releases_ : tuple of Release
-        All that was measured.
     n_iter_ : int
-        How many gradients were released; 1 for the other methods.
-    n_features_in_, feature_names_in_
-        As scikit-learn's.
+        The number of gradients that were released; 1 for the other methods.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
 
     Examples
     --------
@@ -144,7 +126,7 @@ class LogisticRegression(LinearClassifier):
         return Logistic()
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
-        """Return the method that the parameters ask for."""
+        """Return the method that the parameters request."""
         if self.method == "functional":
             return Functional(classes, self._coordinates(curator))
         if self.method == "gradient":
@@ -154,7 +136,7 @@ class LogisticRegression(LinearClassifier):
 
     @property
     def n_iter_(self) -> int:
-        """How many gradients were released; 1 for the other methods. How long a solver took is told nowhere."""
+        """The number of gradients that were released; 1 for the other methods. A solver's own are not reported."""
         return max(1, sum(release.query == MarginGradient.name for release in self.releases_))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -170,8 +152,8 @@ class LogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row.
 
-        With several classes each has its own probability against the others, and they are scaled to sum to 1;
-        ``"gradient"`` has those of the softmax.
+        With several classes the probabilities of each against the others are normalised to sum to 1; ``"gradient"`` has
+        those of the softmax.
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:

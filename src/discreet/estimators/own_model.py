@@ -1,9 +1,9 @@
-"""``fit_model``: a model of your own, fitted under differential privacy.
+"""``fit_model``: fits a user's own model under differential privacy.
 
-What an estimator does for the library's models it does for any ``discreet.Model``: rows behind a door, one reservation
-for the whole fit, a fixed number of steps. A model from outside has one thing more to show, that its bound holds: it is
-attacked before anything is spent, and again at the parameters of each step, which are public. And what it does with
-real rows is held to that bound (``guarded_query``).
+It does for any ``discreet.Model`` what an estimator does for the models of the library: rows behind a curator, one
+reservation for the whole fit, a fixed number of steps. The bound of a user's model has not been checked by the library.
+So it is attacked before anything is spent, and again at the parameters of each step, which are public. And what the
+model computes from real rows is clipped to that bound (``GuardedQuery``).
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedModel(Generic[Params]):
-    """What a private fit of a model found, and what it cost.
+    """The result of a private fit of a model, and its cost.
 
     Attributes
     ----------
     params : Params
-        As the model's last ``maximize`` returned them.
+        As returned by the last ``maximize`` of the model.
     guarantee : Guarantee or None
-        What holds for everything here, and for all that follows from it; None where a seed made it void.
+        The guarantee of the fit and of everything computed from it; None where a seed made it void.
     unit : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
+        The unit of privacy: ``"row"``, or for example ``"each patient"``.
     losses : tuple of Loss
-        What each release cost.
+        The privacy loss of each release.
     releases : tuple of Release
         Every noisy statistic that was measured, with its noise distribution.
     """
@@ -83,28 +83,27 @@ def fit_model(
 ) -> FittedModel[Params]:
     """Fit a model of your own by private expectation maximisation.
 
-    The promise is for the whole fit, and as good as the model's bound. Before anything is spent the bound and the rest
-    of the contract are attacked on made-up rows (``discreet.model_check``), and before each step the bound once more at
-    the parameters of that step. This catches mistakes. It does not replace the proof, and it is no fence against a
-    model that means harm: its code sees the rows.
+    The guarantee covers the whole fit, provided that the model's bound is correct. Before anything is spent, the bound
+    and the rest of the contract are attacked on made-up rows (``discreet.model_check``), and before each step the bound
+    is attacked again at the parameters of that step. This catches mistakes. It does not replace the proof, and it does
+    not protect against a malicious model: its code sees the rows.
 
     Parameters
     ----------
     model : Model
         See ``discreet.Model`` for its contract, and ``examples/model_skeleton.py`` for one to copy.
     X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
-        As the ``fit`` of every estimator.
+        As in the ``fit`` of every estimator.
     epsilon, delta : float
         The guarantee.
     n_steps : int
-        How many EM steps. There is no stopping on the data.
+        The number of EM steps. There is no convergence test.
     bounds : Box or Ball
-        Where rows are declared to lie, in their own units; None with a ``Curator`` or ``Records``.
+        The declared bounds of the rows, in their own units; None with a ``Curator`` or ``Records``.
     neighbors : str, optional
         ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
     shares : sequence of float, optional
-        How the budget, in μ², is shared over the steps: positive numbers, of which only the ratios count. Equal by
-        default.
+        The relative shares of the budget, in μ², of the steps: positive numbers. Equal by default.
     random_state : int, optional
         **Not private**: a seed makes the noise reproducible. For tests; it warns.
     verbose : bool
@@ -117,7 +116,7 @@ def fit_model(
     Raises
     ------
     WrongBound
-        Where rows were made up that the model's bound does not cover. Nothing is measured there.
+        If the attack made up rows that violate the model's bound. Nothing is measured then.
 
     Examples
     --------
@@ -133,12 +132,12 @@ def fit_model(
     [-3.  3.]
     """
     shell = OwnModel(model, epsilon, delta, n_steps, bounds, neighbors, shares, random_state, verbose)
-    fitted = shell._asks(X, None).run()
+    fitted = shell._plan_fit(X, None).run()
     return FittedModel(fitted.params_, fitted.guarantee_, fitted.unit_, fitted.losses_, fitted.releases_)
 
 
 class OwnModel(PrivateEstimator):
-    """The shell around a model: it has what every estimator's ``fit`` needs, and nothing to predict with."""
+    """An estimator around a model, for ``fit_model``: it can be fitted, and has nothing to predict with."""
 
     def __init__(
         self,
@@ -166,24 +165,24 @@ class OwnModel(PrivateEstimator):
     def _label(self) -> str:
         return str(self.model.name)
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
-        """Return the loop over a model that has stood the attacks; nothing is spent."""
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
+        """Return the inquiry of the EM loop over a model that has passed the attacks; nothing is spent."""
         if not isinstance(self.model, Model):
             raise ArgumentError("model", self.model, "a discreet.Model; see examples/model_skeleton.py")
         shares = self._shares()
         curator = self._open(X)
-        self._promised(curator.neighbors)
+        self._requested_guarantee(curator.neighbors)
         check_model(self.model, curator.space, size=curator.size)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         start = self.model.initialize(curator.space.dimension, np.random.default_rng(seed))
         attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
-        return self._inquiry(GuardedSteps(self.model, start, shares), curator, self._take)
+        return self._plan_method(GuardedSteps(self.model, start, shares), curator, self._take)
 
-    def _take(self, result: Found[Any]) -> None:
+    def _take(self, result: ModelParameters[Any]) -> None:
         self.params_ = result.params
 
     def _shares(self) -> tuple[float, ...]:
-        """Return the part of each step, all of them checked; they sum to 1."""
+        """Return the share of each step, checked; they sum to 1."""
         steps = integer("n_steps", self.n_steps, least=1, most=10_000)
         given: Any = [1.0] * steps if self.shares is None else self.shares
         if isinstance(given, np.ndarray):
@@ -195,26 +194,26 @@ class OwnModel(PrivateEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Generic[Params]):
-    """Parameters of a model, in whatever units it has them."""
+class ModelParameters(Generic[Params]):
+    """The parameters of a model, in its own units."""
 
     params: Params
 
-    def moved(self, offset: Array, scale: Array) -> Self:
-        """Return the parameters as they are: what they mean is the model's own matter."""
+    def rescale(self, offset: Array, scale: Array) -> Self:
+        """Return the parameters unchanged: only the model knows their units."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
-class GuardedSteps(Method[Found[Any]]):
-    """The loop over a model, each step behind an attack.
+class GuardedSteps(Method[ModelParameters[Any]]):
+    """The EM loop over a model, whose bound is attacked before each step.
 
     Parameters
     ----------
     model : Model
     start : Params
     parts : tuple of float
-        Of the squared budget, one a step.
+        The share of the squared budget of each step.
     """
 
     model: Model[Any]
@@ -223,7 +222,7 @@ class GuardedSteps(Method[Found[Any]]):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """As they were asked for."""
+        """The shares that were requested."""
         return self.parts
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
@@ -232,11 +231,11 @@ class GuardedSteps(Method[Found[Any]]):
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
-    ) -> tuple[Found[Any], list[Release]]:
-        """Run the loop from the start: at each step the bound is attacked first, and the rows are guarded."""
+    ) -> tuple[ModelParameters[Any], list[Release]]:
+        """Run the loop: at each step the bound is attacked first, and contributions are clipped to it."""
         params, releases = self.start, list[Release]()
         for measure in measures:
             attack(ModelQuery(self.model, params, space), np.random.default_rng())  # raises before a row is read
             releases.append(measure(GuardedQuery(self.model, params, space)))
             params = self.model.maximize(params, releases[-1])
-        return Found(params), releases
+        return ModelParameters(params), releases

@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer, sample_arguments
+from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import Adaptive
@@ -35,29 +35,30 @@ AROUND_CENTER = ("sulq", *DRAWN)
 class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, PrivateEstimator):  # type: ignore[misc]
     """Principal component analysis under differential privacy, in the data's own units.
 
-    Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds. To
-    scale them by what the rows hold, as ``StandardScaler`` does, would not be private.
+    Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds.
+    Scaling by statistics of the rows, as ``StandardScaler`` does, would not be private.
 
     Parameters
     ----------
     n_components : int, float or None
-        How many components; a share in (0, 1) of the variance that they shall explain; None for all.
+        The number of components; or a share in (0, 1) of the variance that they explain together; None for all.
     epsilon, delta : float
         The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
-        - ``"adaptive"``: a covariance in some rounds, each in the coordinates of the one before.
+        - ``"adaptive"``: a covariance in some rounds, each whitened by the previous estimate.
         - ``"analyze-gauss"``: one release of the second moments (Dwork, Talwar, Thakurta, Zhang 2014), with eigenvalues
-          that take the noise into account. For any number of columns.
+          corrected for the noise. For any number of columns.
         - ``"auto"`` (default): the better one of these two by the numbers of rows and columns and the guarantee.
-        - ``"sulq"``: every product with noise of its own, nothing corrected; to compare with.
-        - ``"exponential"``: directions drawn one after the other by the exponential mechanism, exactly but for floats.
-        - ``"gibbs"``: all of them at once by a Gibbs sampler. A chain that was stopped proves nothing, so
-          ``guarantee_`` is None; to compare with.
+        - ``"sulq"``: every product with noise of its own, nothing corrected; for comparison.
+        - ``"exponential"``: directions drawn one after the other by the exponential mechanism, exactly up to float
+          rounding.
+        - ``"gibbs"``: all of them at once by a Gibbs sampler. A finite chain proves no guarantee, so
+          ``guarantee_`` is None; for comparison.
     center : str, optional
         ``"private"``: the mean is measured; the default of the first three methods. ``"declared"``: deviations from the
-        centre of the bounds; the only one that the last three know.
+        centre of the bounds; the only choice of the last three methods.
     scale_by_bounds : bool
         Whether columns are divided by half the width of their bounds first: the axes are then of these columns, and
         variances have no unit. The bounds must be a ``Box``.
@@ -67,11 +68,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
     Attributes
     ----------
     components_ : array of shape (n_components_, n_features)
-        Principal axes, orthonormal, in the order of their variance.
+        Principal axes, orthonormal, sorted by their variance.
     scale_ : array of shape (n_features,)
-        What columns are divided by: 1, or half the width of their bounds.
+        What columns are divided by: 1, or half of the width of their bounds.
     explained_variance_, explained_variance_ratio_ : array of shape (n_components_,)
-        As far as noise lets them be seen.
+        Corrected for the noise where the method does so.
     mean_ : array of shape (n_features,)
     noise_variance_ : float
         The mean variance along a direction that is not among the components.
@@ -117,12 +118,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         name = choice("method", self.method, METHODS)
-        count, share = self._asked(curator.space.dimension)
+        count, share = self._requested_components(curator.space.dimension)
         scaled = self._scaled(curator)
-        # Axes must not be turned: a step is the same in every column of the ball around a box, or of its unit ball.
+        # Rescaling must not rotate the axes: the ball around a box, and its unit ball, have one scale for all columns.
         space: Any = curator.space if scaled else curator.space.around
         if name in DRAWN:
             if count is None:
@@ -130,14 +131,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
             self._centered(name)
             method: Method[Any] = Directions(count, curator.size, frame=name == "gibbs")
         else:
-            method = self._covariance(name, curator)
+            method = self._covariance_method(name, curator)
             space = curator.space if isinstance(method, Adaptive) else space
 
         def take(result: Principal | Components) -> None:
             axes = result if isinstance(result, Principal) else _first(Principal.from_gaussian(result), count, share)
             self._take(axes, curator.space, scaled=scaled)
 
-        return self._inquiry(method, curator, take, space, own_units=not scaled)
+        return self._plan_method(method, curator, take, space, own_units=not scaled)
 
     def _take(self, axes: Principal, space: Any, *, scaled: bool) -> None:
         d = space.dimension
@@ -146,7 +147,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         if scaled:  # from the unit ball, where a half-width is 1/√d
             self.mean_ = np.asarray(space.from_unit(axes.mean))
             self.scale_ = np.asarray(space.scale) / math.sqrt(d)
-            axes = axes.moved(np.zeros(d), np.full(d, math.sqrt(d)))
+            axes = axes.rescale(np.zeros(d), np.full(d, math.sqrt(d)))
         self.explained_variance_, self.explained_variance_ratio_ = axes.variances, axes.variances / axes.total
         self.noise_variance_ = axes.rest
 
@@ -158,8 +159,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
             raise ArgumentError("scale_by_bounds", True, "bounds of each column, a Box; a Ball has one for all")
         return bool(self.scale_by_bounds)
 
-    def _asked(self, dimension: int) -> tuple[int | None, float | None]:
-        """Return how many components, or which share of the variance."""
+    def _requested_components(self, dimension: int) -> tuple[int | None, float | None]:
+        """Return the number of components, or the share of the variance."""
         asked = self.n_components
         if asked is None:
             return dimension, None
@@ -177,17 +178,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
             return name not in AROUND_CENTER
         centered = choice("center", self.center, ("private", "declared")) == "private"
         if name in (AROUND_CENTER if centered else ("adaptive",)):
-            raise ArgumentError("center", self.center, f"None, the only way of method={name!r}")
+            raise ArgumentError("center", self.center, f"None with method={name!r}, which has one way to centre")
         return centered
 
-    def _covariance(self, name: str, curator: Curator) -> Method[Components]:
-        """Return the way to a covariance that the parameters ask for."""
+    def _covariance_method(self, name: str, curator: Curator) -> Method[Components]:
+        """Return the method that finds a covariance, as the parameters request."""
         centered = self._centered(name)
         if name == "sulq":
             return Sulq(curator.size)
-        guarantee = self._promised(curator.neighbors)
+        guarantee = self._requested_guarantee(curator.neighbors)
         adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
-        if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
+        if name == "adaptive" or (name == "auto" and centered and adaptive.is_worthwhile):
             return adaptive
         return OneRelease(curator.size, centered, nearest=False)
 
@@ -205,13 +206,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
     def _method_for(self, rows: Any) -> Any:
         """Return the method that the parameters ask for."""
         name = choice("method", self.method, METHODS)
-        count, _ = self._asked(rows.space.dimension)
+        count, _ = self._requested_components(rows.space.dimension)
         if name not in DRAWN:
-            return self._covariance(name, rows)
+            return self._covariance_method(name, rows)
         return None if count is None else Directions(count, rows.size, frame=name == "gibbs")
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no components."""
+        """Raise where the attributes are not those of principal components."""
         super()._check_fitted()
         k, d = self.n_components_, self.n_features_in_
         result = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape, self.scale_.shape)
@@ -241,41 +242,39 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
         return len(self.components_)
 
     def transform(self, X: Any) -> Array:
-        """Return the coordinates of each row along the components. Of private rows they are private."""
+        """Return the coordinates of each row along the components. They are as sensitive as the rows."""
         rows = self._coordinates(X)
         return np.asarray(rows @ self.components_.T)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return the rows that have these coordinates and no others."""
+        """Return the rows with these coordinates along the components, and 0 along all other directions."""
         check_is_fitted(self)
         coordinates = check_array(X, dtype=np.float64)
         if coordinates.shape[1] != len(self.components_):
             raise ValueError(f"X has {coordinates.shape[1]} columns: expected {len(self.components_)}, one a component")
-        return rows_of_values(self.mean_ + self.scale_ * (coordinates @ self.components_), scales_of(self))
+        return values_to_rows(self.mean_ + self.scale_ * (coordinates @ self.components_), numeric_scales(self))
 
     def get_covariance(self) -> Array:
         """Return the covariance with these variances along the components and the same along all other directions."""
         return np.asarray(self._principal.factors.covariance * np.outer(self.scale_, self.scale_))
 
     def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of the Gaussian density with that covariance at each row. Exact: not for publishing."""
+        """Return the log-density of each row under that Gaussian, without noise: do not publish it."""
         rows = self._coordinates(X)
         return np.asarray(self._principal.factors.log_density(rows) - np.log(self.scale_).sum())
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Return synthetic rows from that Gaussian. It costs nothing, and a seed is fine here.
+        """Return synthetic rows from that Gaussian, at no further cost. They are public, so a seed is fine.
 
         Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
         """
         check_is_fitted(self)
-        seed = check_random_state(random_state).randint(2**31)
-        size = integer("n_samples", n_samples, least=1)
-        drawn = self._principal.factors.sample(size, np.random.default_rng(seed))
-        return rows_of_values(self.mean_ + self.scale_ * drawn, scales_of(self))
+        drawn = self._principal.factors.sample(*sample_arguments(n_samples, random_state))
+        return values_to_rows(self.mean_ + self.scale_ * drawn, numeric_scales(self))
 
 
 def _first(axes: Principal, count: int | None, share: float | None) -> Principal:
-    """Return so many axes, or those that have a share of the variance."""
+    """Return the first ``count`` axes, or those that explain a share of the variance."""
     if share is not None:
         shares = np.cumsum(axes.variances) / axes.total
         count = min(int(np.searchsorted(shares, share)) + 1, len(shares))

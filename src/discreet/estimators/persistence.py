@@ -1,19 +1,20 @@
-"""Fitted estimators as JSON and back, and what is checked of a file: parameters, numbers, releases and guarantee.
+"""Fitted estimators as JSON and back, with checks of a file's parameters, attributes, releases and guarantee.
 
-A file holds public numbers only, so it can be published. What comes back predicts, scores and samples; its releases say
-``loaded``, and a file whose noise came from a seed says so for ever. What a file says of its own privacy is worked out
-again as far as it goes (``_check_fitted``); what does not agree is refused.
+A file holds public numbers only, so it can be published. A loaded estimator predicts, scores and samples. Its releases
+say ``loaded``, and a file whose noise came from a seed always says so. The privacy claims of a file are recomputed as
+far as possible (``_check_fitted``), and a file that contradicts itself is refused.
 
 **What is checked.** A file must be one that a fit can have written: its guarantee, losses, noise and parameters agree.
-All of it follows from public numbers that the file holds, so it is worked out once more:
+All of this follows from public numbers in the file, so it is recomputed:
 
-- the parameters ask for the guarantee that stands there, and their method for as many releases, at these losses;
-- every release is of the same rows, as they were declared, and its question fits them;
-- its noise is at least what its loss needs for the sensitivity of its question, float error and grid left out.
+- the parameters request the guarantee in the file, and their method the same number of releases with the same losses;
+- all releases are of the same rows with the same declarations, and their questions fit these rows;
+- the noise of a release is at least what its loss needs for the sensitivity of its question, without float error and
+  grid.
 
-This finds a guarantee that was made smaller, a release that was dropped, a relation that was changed, noise that does
-not belong to its loss. It does not prove anything: who changes all numbers together, or makes them all up, is not
-noticed. Only whoever fitted the model knows, and a ledger that recorded it.
+This detects a guarantee that was made smaller, a release that was dropped, a relation that was changed, and noise that
+does not match its loss. It is not a proof: a file in which all numbers were changed consistently, or made up, passes.
+Only the person who fitted the model, and a ledger that recorded it, can tell.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from discreet.queries.question import Query
 from discreet.records import Date, Number, Schema, Space
 from discreet.scales import column_scales
 
-ALIKE = 1e-6  # losses that are found by a search may differ in their last digits from one machine to another
-ROUNDING = 1.0 + 1e-9
+TOLERANCE = 1e-6  # relative; losses that are found by a search may differ in their last digits between machines
+ROUNDING = 1.0 + 1e-9  # factor that allows for rounding of a noise scale
 
 
 @dataclass(frozen=True)
 class PublicRows:
-    """What is public about the rows that a model was fitted to: what its method was chosen from."""
+    """What is public about the rows that a model was fitted to; the method is chosen from it."""
 
     space: Any
     columns: tuple[str, ...]
@@ -57,16 +58,16 @@ class PublicRows:
 
     @property
     def neighbors(self) -> Neighbors:
-        """The relation."""
+        """The neighbouring relation."""
         return self.setting.neighbors
 
     @classmethod
     def from_releases(cls, releases: Sequence[Release]) -> PublicRows:
-        """Return what the releases of one fit say of its rows, all of them the same."""
+        """Return what is public about the rows of a fit, on which all of its releases must agree."""
         first = releases[0]
-        told = [(one.size, one.declared, one.neighbors, one.dataset) for one in releases]
-        if any(one != told[0] for one in told):
-            raise ArgumentError("releases_", UNSHOWN, "releases of the same rows, declared alike")
+        stated = [(one.size, one.declared, one.neighbors, one.dataset) for one in releases]
+        if any(one != stated[0] for one in stated):
+            raise ArgumentError("releases_", UNSHOWN, "releases of the same rows, with the same declarations")
         declared = first.declared
         for name in ("columns", "category_columns", "categories", "max_rows", "unit", "space"):
             if name not in declared:
@@ -74,7 +75,7 @@ class PublicRows:
         max_rows = integer("max_rows", declared["max_rows"], least=1)
         whose = declared["unit"]
         if not isinstance(whose, str | None) or (whose is None and max_rows != 1):
-            raise ValueError(f"unit={shown(whose)}, max_rows={max_rows}: expected 1 where each row stands for itself")
+            raise ValueError(f"unit={shown(whose)}, max_rows={max_rows}: expected max_rows=1 where a row is the unit")
         columns, labels = tuple(declared["columns"]), tuple(declared["category_columns"])
         space = None if declared["space"] is None else Space.from_dict(declared["space"]).for_columns(len(columns))
         known = first.neighbors is Neighbors.REPLACE_ONE
@@ -87,7 +88,7 @@ class PublicRows:
 
 
 def check_release(release: Release, rows: PublicRows) -> None:
-    """Raise where a release of these rows does not have the noise that its loss needs."""
+    """Raise where a release does not fit these rows, or has less noise than its loss needs."""
     question = release.question
     additive = release.loss.gaussian is not None or isinstance(release.loss, LaplaceLoss)
     if question is None:
@@ -111,41 +112,44 @@ def check_release(release: Release, rows: PublicRows) -> None:
 
 
 def _least_scale(question: Query, release: Release, setting: Setting) -> float:
-    """Return the noise that a loss needs at the least; ∞ where it is not the loss of such noise."""
+    """Return the least noise scale that a loss needs; ∞ where the loss is not one of such noise."""
     assert release.noise is not None
     sensitivity = question.bound.sensitivity(release.noise.norm, setting.neighbors, max_rows=setting.max_rows)
     return release.noise.least_scale(release.loss, sensitivity)
 
 
-def check_losses(result: Sequence[Loss], asked: Sequence[Loss]) -> None:
-    """Raise where the losses of a file are not those that its parameters ask for."""
-    if len(result) != len(asked):
-        raise ArgumentError("losses_", UNSHOWN, f"{len(asked)} releases, as the parameters ask for; got {len(result)}")
-    for one, other in zip(result, asked, strict=True):
-        if not _alike(one, other):
+def check_losses(result: Sequence[Loss], requested: Sequence[Loss]) -> None:
+    """Raise where the losses of a file are not those that its parameters request."""
+    if len(result) != len(requested):
+        raise ArgumentError(
+            "losses_", UNSHOWN, f"{len(requested)} releases, as the parameters ask for; got {len(result)}"
+        )
+    for one, other in zip(result, requested, strict=True):
+        if not _is_close(one, other):
             raise ArgumentError("losses_", UNSHOWN, f"{other!r}, as the parameters ask for; got {one!r}")
 
 
-def _alike(one: Loss, other: Loss) -> bool:
+def _is_close(one: Loss, other: Loss) -> bool:
     if type(one) is not type(other):
         return False
     pairs = [(getattr(one, each.name), getattr(other, each.name)) for each in fields(cast(Any, one))]
     return all(
-        math.isclose(a, b, rel_tol=ALIKE) if isinstance(a, float) and isinstance(b, float) else a == b for a, b in pairs
+        math.isclose(a, b, rel_tol=TOLERANCE) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in pairs
     )
 
 
-FORMAT = 1
+FORMAT = 1  # of the file
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, np.linalg.LinAlgError)
 
 
 class Persistent:
-    """An estimator that goes to JSON and back."""
+    """Mixin: an estimator that can be written as JSON and read again."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted estimator as plain values."""
         check_is_fitted(self)
-        self._check_promised(self.losses_[0].neighbors)  # type: ignore[attr-defined]  # or nobody could read it again
+        self._check_guarantee(self.losses_[0].neighbors)  # type: ignore[attr-defined]  # or the file could not be read again
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return {
             "format": FORMAT,
@@ -181,13 +185,15 @@ class Persistent:
                 setattr(model, name, _value(name, value))
             model._check_fitted()
         except UNREADABLE as error:
-            raise ArgumentError("model", UNSHOWN, f"what to_dict wrote, and cannot read it ({error})") from error
+            raise ArgumentError(
+                "model", UNSHOWN, f"values as to_dict writes them; these cannot be read ({error})"
+            ) from error
         return model
 
     _fitted: ClassVar[tuple[str, ...]]
 
     def _check_fitted(self) -> None:
-        """Raise a ValueError where a file says what cannot be: a guarantee that its own releases do not keep."""
+        """Raise a ValueError where the attributes contradict each other, or the guarantee is not kept."""
         losses, releases, guarantee = self.losses_, self.releases_, self.guarantee_  # type: ignore[attr-defined]
         if [release.loss for release in releases] != list(losses) or not losses:
             raise ArgumentError("losses_", UNSHOWN, "the losses of the releases")
@@ -195,7 +201,11 @@ class Persistent:
         seeded = seeded or any(release.provenance == "simulated" for release in releases)
         approximate = any(release.mechanism == "approximate" for release in releases)
         if guarantee is None and not (seeded or approximate):
-            raise ArgumentError("guarantee_", UNSHOWN, "what the parameters promise, since nothing speaks against it")
+            raise ArgumentError(
+                "guarantee_",
+                UNSHOWN,
+                "the guarantee of the parameters, since the noise is neither seeded nor approximate",
+            )
         if guarantee is not None:
             if seeded:
                 raise ArgumentError("guarantee_", UNSHOWN, "None, since the noise of the releases came from a seed")
@@ -204,28 +214,28 @@ class Persistent:
             if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
                 raise ArgumentError("guarantee_", UNSHOWN, "a guarantee under the relation of the releases")
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
-                raise ArgumentError("guarantee_", UNSHOWN, "one that the losses keep together")
+                raise ArgumentError("guarantee_", UNSHOWN, "a guarantee that the composed losses keep")
         public = PublicRows.from_releases(releases)
-        column_scales(public.declared)  # raises where they are none
-        self._check_promised(public.neighbors)
+        column_scales(public.declared)  # raises where the scales are not valid
+        self._check_guarantee(public.neighbors)
         for release in releases:
             check_release(release, public)
         method = self._method_for(public)
         if method is not None:
-            check_losses(losses, method.losses(self._promised(public.neighbors)))  # type: ignore[attr-defined]
+            check_losses(losses, method.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ArgumentError("unit_", unit, "the unit that the releases declare")
 
-    def _check_promised(self, neighbors: Neighbors) -> None:
-        """Raise where the parameters are not those of the fit any more."""
-        guarantee, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
+    def _check_guarantee(self, neighbors: Neighbors) -> None:
+        """Raise where the parameters have changed since the fit."""
+        guarantee, kept = self._requested_guarantee(neighbors), self.guarantee_  # type: ignore[attr-defined]
         own = getattr(self, "neighbors", None)
         if kept not in (None, guarantee) or (own is not None and Neighbors.parse(own) is not neighbors):
-            raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, which promised {kept}")
+            raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, whose guarantee is {kept}")
 
     def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for, of rows of which this is public; None where none is known."""
+        """Return the method that the parameters request for such rows; None where public numbers do not fix it."""
         return None
 
     @classmethod
@@ -235,6 +245,7 @@ class Persistent:
 
 
 def _plain(value: Any) -> Any:
+    """Return a parameter or a fitted attribute as plain values for JSON."""
     if isinstance(value, Space | Loss | Release):
         return value.to_dict()
     if isinstance(value, Guarantee):
@@ -253,15 +264,16 @@ def _plain(value: Any) -> Any:
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, Iterable):
         return [_plain(item) for item in value]
-    return None  # a random state that is no number
+    return None  # a random state that is not a number
 
 
 def _bound(value: Any) -> Any:
-    """Return a pair, or the column that stands for one."""
+    """Return a pair of bounds, or the column that was given instead."""
     return Schema.from_toml(value["column"] + "\n")["column"] if isinstance(value, Mapping) else tuple(value)
 
 
 def _value(name: str, value: Any) -> Any:
+    """Return the parameter or fitted attribute that ``_plain`` wrote."""
     if value is None:
         return None
     if name == "bounds":
@@ -271,7 +283,7 @@ def _value(name: str, value: Any) -> Any:
         return {str(key): _bound(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
     if name == "schema":
         return Schema.from_toml(value + "\n")  # text, and never a path
-    if name in ("columns_", "categories_"):  # names, and not numbers
+    if name in ("columns_", "categories_"):  # text, not numbers
         return {str(key): tuple(some) for key, some in value.items()} if isinstance(value, Mapping) else tuple(value)
     if name.endswith("_") and isinstance(value, Mapping) and name != "guarantee_":
         return {str(key): _value(name, item) for key, item in value.items()}

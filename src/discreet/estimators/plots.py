@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import ArgumentError, choice
 from discreet.door import Release
 from discreet.estimators.fitted_columns import (
-    chosen_columns,
-    dated_columns,
+    choose_columns,
+    columns_to_values,
+    date_columns,
     declared_bounds,
-    drawn_columns,
-    scales_of,
+    numeric_scales,
+    rows_to_values,
     value_labels,
-    values_of_rows,
 )
-from discreet.models.noisy_sums import noise_of, released_rows
+from discreet.models.noisy_sums import noise_std, released_rows
 from discreet.plots import (
     Centres,
     Coefficients,
@@ -44,9 +44,9 @@ from discreet.queries.moments.clipped_moments import Components
 
 Array = NDArray[np.float64]
 
-DRAWN = 600  # synthetic rows
-MOST_ABREAST = 12  # columns of a table
-MOST_SHOWN = 40  # bars, or rows of a table: of more the largest are drawn
+DRAWN = 600  # synthetic rows in a plot
+MOST_ABREAST = 12  # most columns of a heat map
+MOST_SHOWN = 40  # most bars, or rows of a heat map; of more only the largest are drawn
 
 
 def plot_model(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Plot:
@@ -63,7 +63,7 @@ def plot_model(model: Any, what: str | None = None, columns: Sequence[str | int]
     check_is_fitted(model)
     names = available_plots(model)
     plot = PLOTS[choice("what", names[0] if what is None else what, names)](model, columns)
-    return plot.with_dates(dated_columns(model))
+    return plot.with_dates(date_columns(model))
 
 
 def available_plots(model: Any) -> tuple[str, ...]:
@@ -77,16 +77,16 @@ def _gaussians(model: Any) -> Components:
     return result
 
 
-def _apart(result: Components) -> list[int]:
-    """Return the columns, those first along which Gaussians differ most."""
+def _by_difference(result: Components) -> list[int]:
+    """Return the columns, sorted by how much the Gaussians differ in them, the largest difference first."""
     mean = result.weights @ result.means
     between = result.weights @ (result.means - mean) ** 2
     within = result.weights @ np.diagonal(result.covariances, axis1=1, axis2=2)
     return [int(place) for place in np.argsort(-between / (between + within), kind="stable")]
 
 
-def _seen(model: Any) -> dict[str, Any]:
-    """Return what one of the Gaussians is, their names, and whether rows are moved into the bounds."""
+def _labels(model: Any) -> dict[str, Any]:
+    """Return what a Gaussian stands for, the labels of all of them, and whether rows are clipped to the bounds."""
     if hasattr(model, "priors_"):
         return {"what": "class", "labels": [str(label) for label in model.classes_], "cut": False}
     labels = [str(k + 1) for k in range(len(_gaussians(model).weights))]
@@ -97,44 +97,44 @@ def _components(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         return _pairs(model, None)
-    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
+    j = choose_columns(model, columns, 2, sorted(_by_difference(result)[:2]))
     parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
-    return Ellipses(result.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_seen(model))
+    return Ellipses(result.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_labels(model))
 
 
 def _pairs(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
-    j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(result)[:MOST_PAIRED]))
+    j = choose_columns(model, columns, MOST_PAIRED, sorted(_by_difference(result)[:MOST_PAIRED]))
     parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
-    return GaussianPairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
+    return GaussianPairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_labels(model))
 
 
 def _largest(sizes: Array) -> list[int]:
-    """Return the places of the largest numbers in the order in which they stand: all, where they are not too many."""
+    """Return the indices of the ``MOST_SHOWN`` largest numbers, in ascending order of the index."""
     return [int(place) for place in np.sort(np.argsort(-np.abs(sizes), kind="stable")[:MOST_SHOWN])]
 
 
-def _some(what: str, kept: Sequence[int], count: int) -> str:
-    """Return what is shown, with a word about what is left out."""
+def _describe(what: str, kept: Sequence[int], count: int) -> str:
+    """Return what is shown, and how many are left out."""
     return what if len(kept) == count else f"{what}, the {len(kept)} largest of {count}"
 
 
 def _weights(model: Any, _: Any) -> Plot:
-    result, seen = _gaussians(model), _seen(model)
+    result, seen = _gaussians(model), _labels(model)
     labels = [f"{seen['what']} {label}" for label in seen["labels"]]
     noise = None
     counted = [one for one in model.releases_ if one.noise is not None and _counts(one) == len(result.weights)]
     if hasattr(model, "noise_"):
         noise = model.noise_["counts"] / max(float(model.class_count_.sum()), 1.0)
     elif counted:
-        std = noise_of(counted[-1], "counts") / released_rows(counted[-1])
+        std = noise_std(counted[-1], "counts") / released_rows(counted[-1])
         noise = np.full(len(result.weights), std)
     what = "shares of the classes" if seen["what"] == "class" else "weights of the components"
     kept = _largest(result.weights)
     noise = None if noise is None else noise[kept]
-    return Shares(result.weights[kept], [labels[k] for k in kept], noise, _some(what, kept, len(labels)))
+    return Shares(result.weights[kept], [labels[k] for k in kept], noise, _describe(what, kept, len(labels)))
 
 
 def _counts(release: Release) -> int:
@@ -146,14 +146,14 @@ def _centres(model: Any, columns: Sequence[str | int] | None) -> Plot:
     if len(names) == 1:
         return _grid(centres, [f"centre {k + 1}" for k in range(len(centres))], names, "centres")
     spread = centres.std(axis=0) / (bounds[:, 1] - bounds[:, 0])
-    j = chosen_columns(model, columns, 2, sorted(np.argsort(-spread, kind="stable")[:2].tolist()))
+    j = choose_columns(model, columns, 2, sorted(np.argsort(-spread, kind="stable")[:2].tolist()))
     return Centres(centres[:, j], (names[j[0]], names[j[1]]), bounds[j], regions=len(names) == 2)
 
 
 def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str) -> Plot:
     """Return a table of the rows that have the largest numbers, and of the first columns."""
     kept, some = _largest(np.abs(values).max(axis=1)), range(min(values.shape[1], MOST_ABREAST))
-    what = _some(what, kept, len(rows)) + ("" if len(some) == len(columns) else f", the first {len(some)} columns")
+    what = _describe(what, kept, len(rows)) + ("" if len(some) == len(columns) else f", the first {len(some)} columns")
     return HeatMap(values[kept][:, some], [rows[k] for k in kept], [columns[k] for k in some], what)
 
 
@@ -192,7 +192,7 @@ def _coefficients(model: Any, _: Any) -> Plot:
         kept = _largest(own * widths)
         noise = None if noise is None else noise[kept]
         shown = [names[k] for k in kept]
-        what = _some(f"coefficients (intercept {format_number(intercept)})", kept, len(names))
+        what = _describe(f"coefficients (intercept {format_number(intercept)})", kept, len(names))
         return Coefficients.from_bounds(own[kept], widths[kept], shown, noise, moves, what)
     what = "coefficients of each class times the widths of the declared bounds"
     return _grid((model.coef_ * widths).T, names, [f"class {label}" for label in model.classes_], what)
@@ -211,19 +211,19 @@ def _sample(model: Any, columns: Sequence[str | int] | None) -> Plot:
     result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
-    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
+    j = choose_columns(model, columns, 2, sorted(_by_difference(result)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
-    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
-    if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
-        return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
+    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], numeric_scales(model)
+    if isinstance(drawn, dict):  # of a TableMixture, mapped to cells: without the Gaussians' density
+        return SyntheticRows(columns_to_values(drawn, scales)[:, j], shown, bounds)
     given = drawn[0] if isinstance(drawn, tuple) else drawn
-    rows = values_of_rows(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
+    rows = rows_to_values(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
     parts = (result.weights, result.means[:, j], result.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 
 
 def _noise(model: Any, _: Any) -> Plot:
-    """Return the noise of each part of each question; of several releases of one the middle of them."""
+    """Return the noise of each part of each question; the median where a question has several releases."""
     result: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for release in model.releases_:
         if release.noise is None:
@@ -235,7 +235,7 @@ def _noise(model: Any, _: Any) -> Plot:
                 sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
                 result.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.noise).__name__))
     if not result:
-        raise ArgumentError("what", "noise", "releases with a noise law; this model has none")
+        raise ArgumentError("what", "noise", "releases with a noise distribution; this model has none")
     noises, values = (np.array([np.median([one[i] for one in each]) for each in result.values()]) for i in (0, 1))
     declared = model.releases_[0].declared
     names = statistic_names(list(result), declared["columns"], declared.get("category_columns") or ())

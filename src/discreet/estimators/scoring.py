@@ -1,4 +1,4 @@
-"""``private_score``: the mean log-likelihood of private rows, under a promise of its own."""
+"""``private_score``: the mean log-likelihood of private rows, with a guarantee of its own."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PrivateScore:
     value : float, or array for several models
         In the data's own units.
     noise : float or array
-        The standard deviation of what noise adds to it.
+        The standard deviation of its noise.
     guarantee : Guarantee or None
-        What it cost; None where a seed made it void.
+        Its guarantee; None where a seed made it void.
     release : Release
     """
 
@@ -42,19 +42,19 @@ class PrivateScore:
     release: Release
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold the clipped score of these rows with this probability; noise alone is meant."""
+        """Return a confidence interval of the clipped score of these rows, for the noise alone."""
         assert self.release.noise is not None
         half = self.noise * self.release.noise.half_width(level) / np.sqrt(self.release.noise.variance)
         return self.value - half, self.value + half
 
     @property
     def which_rows(self) -> str | None:
-        """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
+        """The rows that were used, in words ("at most 4 rows of each patient"); None for all rows."""
         return self.release.which_rows
 
     @property
     def best(self) -> int:
-        """Which of several models scores highest."""
+        """The index of the model with the highest score."""
         return int(np.argmax(self.value))
 
 
@@ -69,17 +69,17 @@ def private_score(
 ) -> PrivateScore:
     """Return the mean log-likelihood of rows under fitted models, with noise.
 
-    ``score`` is exact and so must not be published for private rows; this can be. The log-density of a row is clipped
-    to an interval that follows from the model, so that one row moves the sum by a known amount.
+    The result can be published, unlike that of ``score``, which has no noise. The log-density of a row is clipped to an
+    interval that follows from the model, so that the sum has a known sensitivity.
 
     Parameters
     ----------
     model : GaussianMixture, FactorAnalysis or PCA, or several
-        Fitted. The scores of several models are one release: this is how to choose between them.
+        Fitted. The scores of several models are one release, by which to choose between them.
     X : Curator, Records, array, data frame, path or Dask collection
-        As in ``fit``. The model's bounds hold where X has none of its own.
+        As in ``fit``. The model's bounds are used where X has none of its own.
     epsilon, delta : float
-        What it costs. Laplace noise at δ = 0 (default), else Gaussian.
+        The guarantee. Laplace noise at δ = 0 (default), else Gaussian.
     neighbors : str, optional
         As in ``fit``.
     random_state : int, optional
@@ -107,7 +107,7 @@ def private_score(
             "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {result}"
         )
     mixtures = [one._components for one in models]
-    own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
+    own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
     shell = clone(models[0]).set_params(
         bounds=None if own else models[0].bounds,
         neighbors=neighbors or (None if isinstance(X, Curator) else models[0].neighbors),

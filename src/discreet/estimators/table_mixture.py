@@ -1,4 +1,4 @@
-"""``TableMixture``: a mixture over tables with numbers and categories, fitted by private expectation maximisation."""
+"""``TableMixture``: a mixture over numbers and categories, fitted by private expectation maximisation."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
-from discreet.estimators.fitted_columns import values_of_rows
-from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
+from discreet.estimators.covariance_types import check_gaussians, pack_covariances, unpack_covariances
+from discreet.estimators.fitted_columns import rows_to_values
 from discreet.guarantees import Neighbors
-from discreet.models.noisy_sums import noise_of
-from discreet.models.table.column_maps import moved
+from discreet.models.noisy_sums import noise_std
+from discreet.models.table.column_maps import match_histogram
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
@@ -45,58 +44,44 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     """A mixture over numbers and categories, fitted under differential privacy.
 
     Within a component the numbers are Gaussian and every column of categories has its own probabilities, independent of
-    the rest. Synthetic rows have both. The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can
-    be read off the fitted object costs nothing more: predictions, densities, any number of synthetic rows.
+    the rest. Synthetic rows have both. The guarantee (``epsilon``, ``delta``) covers the whole fit. Everything computed
+    from the fitted object is post-processing, at no further cost: predictions, densities, any number of synthetic rows.
 
     Parameters
     ----------
     n_components : int
-        How many components, at most: there are fewer where the budget could not tell them apart.
+        The largest number of components; there are fewer where the budget could not distinguish them.
     epsilon, delta : float
         The guarantee.
     schema : Schema, optional
-        The declared columns: numbers with their bounds and categories with their values, never taken from the rows. It
-        also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
-        a schema may be left out, or says in which order the columns stand.
+        The declared columns: numbers with their bounds and categories with their values. They must not be taken from
+        the rows. The schema also says how missing values are treated. A ``Curator`` or ``Records`` has declarations of
+        its own; with these a schema may be left out, or gives the order of the columns.
     whole : collection of str
-        The columns whose numbers are whole by declaration, such as years of age; synthetic ones are, too. Dates are
-        whole days in any case.
+        The columns that are declared to hold whole numbers, such as years of age; so do those of synthetic rows. Dates
+        are whole days in any case.
     covariance_type : str
-        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer parameters have less noise.
     n_steps : int, optional
-        How many EM steps. By default it is chosen from public numbers. There is no stopping on the data.
-    neighbors : str, optional
-        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
-    random_state : int, optional
-        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
-        tests; it warns. None draws from the system's own generator.
-    verbose : bool
-        Whether to show a progress bar.
+        The number of EM steps. By default it is chosen from public numbers. There is no convergence test.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
 
     Attributes
     ----------
     weights_, means_, covariances_ : array
-        Of the numbers, in the data's own units, shaped as scikit-learn's; of logarithms for a log column, of days since
-        1970-01-01 for dates.
+        The Gaussians of the numbers, as in ``GaussianMixture``.
     probabilities_ : dict of str to array of shape (K, C)
-        For each column of categories their probabilities in each component.
+        For each column of categories its probabilities in each component.
     cells_ : dict of str to array
-        For each column of numbers its distribution over cells, which ``sample`` keeps to.
+        For each column of numbers its distribution over cells, which ``sample`` follows.
     categories_ : dict of str to tuple
         For each of these columns the declared values.
     columns_ : tuple of str
         All columns, in the schema's order; without a schema the numbers come first.
     n_components_ : int
-    guarantee_ : Guarantee or None
-        What holds for everything that can be read off this object; None where a seed made it void.
-    unit_ : str
-        For whom it holds: ``"row"``, or ``"each patient"``, say.
-    losses_ : tuple of Loss
-        What each release cost.
-    releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise distribution.
-    n_features_in_, feature_names_in_
-        As scikit-learn's.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
 
     Examples
     --------
@@ -116,7 +101,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     (ε=1, δ=1e-06) replace-one
     """
 
-    bounds = None  # of a schema or a curator, for every column
+    bounds = None  # the schema or the curator has the bounds of every column
 
     def __init__(
         self,
@@ -143,7 +128,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         self.random_state = random_state
         self.verbose = verbose
 
-    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         names = tuple(curator.declared["category_columns"])
 
@@ -154,12 +139,12 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             self.n_features_in_ = len(self.columns_)
             self.n_components_ = result.components.count
             self.weights_, self.means_ = result.components.weights, result.components.means
-            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            self.covariances_ = pack_covariances(result.components.covariances, self.covariance_type)
             self.probabilities_ = dict(zip(names, result.probabilities, strict=True))
             self.cells_ = dict(zip(curator.columns, result.cells, strict=True))
-            _warn_of_few(self.releases_[0])
+            _warn_of_dropped_rows(self.releases_[0])
 
-        return self._inquiry(self._method_for(curator), curator, take)
+        return self._plan_method(self._method_for(curator), curator, take)
 
     def _open(self, X: Any) -> Curator:
         if self.schema is not None and not isinstance(self.schema, Schema):
@@ -194,7 +179,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         return Curator(open_records(X, schema=self.schema), neighbors=neighbors)
 
     def _method_for(self, curator: Curator) -> AdaptiveTables:
-        """Return the method that the parameters ask for, all of them checked."""
+        """Return the method that the parameters request, all of them checked."""
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         steps = self._steps
         count = integer("n_components", self.n_components, least=1, most=1000)
@@ -203,7 +188,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             count,
             curator.space,
             tuple(map(len, curator.categories)),
-            self._promised(curator.neighbors),
+            self._requested_guarantee(curator.neighbors),
             curator.size,
             whole=self._whole(curator),
             shape=shape,
@@ -211,7 +196,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         )
 
     def _whole(self, curator: Curator) -> tuple[bool, ...]:
-        """Return for each column of numbers whether they are whole."""
+        """Return for each column of numbers whether its values are whole."""
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
             raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {listed(names)}")
@@ -239,16 +224,15 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     )
 
     def _check_fitted(self) -> None:
-        """Raise where a file holds no mixture."""
+        """Raise where the attributes are not those of a mixture of tables."""
         super()._check_fitted()
         k, d = self.n_components_, len(self._numbers)
-        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
-        result = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
-        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
-        tables = [self.weights_[None], *self.probabilities_.values()]
+        parts = (self.weights_, self.means_, self.covariances_)
+        kind = choice("covariance_type", self.covariance_type, SHAPES)
+        check_gaussians(("weights_", "means_", "covariances_"), parts, kind, k, d)
+        tables = self.probabilities_.values()
         if not all(np.all(table > 0.0) and np.all(abs(table.sum(axis=1) - 1.0) < 1e-6) for table in tables):
-            raise ArgumentError("weights_, probabilities_", UNSHOWN, "positive numbers that sum to 1")
+            raise ArgumentError("probabilities_", UNSHOWN, "positive numbers that sum to 1")
         declared = {name: (k, len(Category(values).values)) for name, values in self.categories_.items()}
         if {name: table.shape for name, table in self.probabilities_.items()} != declared:
             raise ArgumentError(
@@ -262,7 +246,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         columns = d + len(declared)
         if len(set(self.columns_)) != columns or self.n_features_in_ != columns or self._space.dimension != d:
             raise ArgumentError("columns_", UNSHOWN, "every column of numbers and of categories once")
-        _ = self._mixture.components.factors  # raises where a covariance is none
+        _ = self._mixture.components.factors  # raises where a covariance is not positive definite
 
     @property
     def _numbers(self) -> tuple[str, ...]:
@@ -292,18 +276,18 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     def _mixture(self) -> MixedComponents:
         """The mixture in the data's own units."""
         check_is_fitted(self)
-        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        covariances = unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         components = Components(self.weights_, self.means_, covariances)
         return MixedComponents(components, tuple(self.probabilities_.values()), tuple(self.cells_.values()))
 
     def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of density times probability of each row. Exact: not for publishing.
+        """Return the logarithm of density times probability of each row, without noise: do not publish it.
 
         Parameters
         ----------
         X : data frame, or mapping of names to arrays
-            As the owner of the rows has them. What is missing is filled as ``schema`` says, and otherwise an error that
-            names the column.
+            Rows in their own units. Missing values are filled as ``schema`` says, and are otherwise an error that names
+            the column.
         """
         mixture = self._mixture
         return mixture.log_density(*self._read(X))
@@ -317,7 +301,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> dict[str, NDArray[Any]]:
-        """Return synthetic rows, column by column in the order of ``columns_``. It costs nothing.
+        """Return synthetic rows, column by column in the order of ``columns_``, at no further cost.
 
         A data frame is ``pandas.DataFrame(mixture.sample(1000))``, or ``polars.DataFrame(…)``.
 
@@ -325,21 +309,20 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         ----------
         n_samples : int
         random_state : int, optional
-            Rows are public, so a seed is fine here.
+            Synthetic rows are public, so a seed is fine.
 
         Returns
         -------
         dict of str to array
-            Numbers inside of their declared bounds and in their own units, dates as ``datetime64[D]``, and categories
+            Numbers within their declared bounds and in their own units, dates as ``datetime64[D]``, and categories
             as they were declared.
         """
-        mixture, size = self._mixture, integer("n_samples", n_samples, least=1)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        x, codes = mixture.sample(size, rng)
+        mixture = self._mixture
+        x, codes = mixture.sample(*sample_arguments(n_samples, random_state))
         drawn: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(self._numbers):
             scale = self._scales[j]
-            column = scale.as_rows(moved(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
+            column = scale.as_rows(match_histogram(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
             if name in self.whole and scale.kind != "date":
                 low, high = scale.own_ends
                 column = np.rint(column).clip(math.ceil(low), math.floor(high)).astype(np.int64)
@@ -350,7 +333,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         return {name: drawn[name] for name in self.columns_}
 
     def _read(self, X: Any) -> tuple[Array, Codes]:
-        """Return the rows of their owner as numbers and codes; what is missing is an error, unless it is filled."""
+        """Return rows as numbers and codes of categories; a missing value is an error, unless the schema fills it."""
         columns = _columns(X, self.columns_)
         declared = {} if self.schema is None else dict(self.schema.columns)
         numbers, codes = [], []
@@ -366,7 +349,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             result = category.encode(_cells(columns[name]))
             codes.append(np.where(result < 0, category.fill_code, result))
             _check_complete(name, codes[-1] >= 0)
-        return values_of_rows(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
+        return rows_to_values(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
 
 
 def _units_of(release: Release) -> str:
@@ -375,16 +358,16 @@ def _units_of(release: Release) -> str:
     return "rows" if not unit else f"units ({unit}) of up to {release.declared['max_rows']} rows each"
 
 
-def _warn_of_few(release: Release) -> None:
-    """Warn where a released count says that most rows were dropped. It is public, so a warning tells nothing more."""
+def _warn_of_dropped_rows(release: Release) -> None:
+    """Warn where a released count shows that most rows were dropped. It is public, so this reveals nothing more."""
     counts = release["table0"]
-    total, noise = float(counts.sum()), noise_of(release, "table0") * math.sqrt(len(counts))
+    total, noise = float(counts.sum()), noise_std(release, "table0") * math.sqrt(len(counts))
     units = release.size.units
     if units is not None and total < units / 2.0 - 6.0 * noise:
         warnings.warn(
             f"about {max(total, 0.0):.0f} rows contributed, of {units} {_units_of(release)} (by a released count): a "
-            "row with a value that is not as declared is dropped; statistics.check_schema tells in which column; "
-            "compare the schema with how the data spell it, or let it fill",
+            "row with a value that is not as declared is dropped; statistics.check_schema finds the column; "
+            "compare the schema with the spelling in the data, or let it fill",
             UserWarning,
             stacklevel=6,
         )

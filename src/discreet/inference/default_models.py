@@ -14,7 +14,7 @@ from discreet.estimators.factor_analysis import FactorAnalysis
 from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.gaussian_mixture import GaussianMixture
 from discreet.estimators.kmeans import KMeans
-from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.labelled import LabelledEstimator, sort_order
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.linear_svc import LinearSVC
 from discreet.estimators.logistic_regression import LogisticRegression
@@ -138,7 +138,7 @@ def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[An
         values = fitted._values
     else:
         values = Category(fitted.classes).values
-    return tuple(values), sorted_places(values)
+    return tuple(values), sort_order(values)
 
 
 def _classifier(fitted: Any, measured: Measurements) -> ModelSpec:
@@ -205,7 +205,7 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
             seen = asked.params
         if seen is not None and seen.count == 1:
             space: Space = asked.features.space if isinstance(asked, MarginGradient) else asked.space
-            result = seen.moved(np.asarray(space.center), np.asarray(space.scale))
+            result = seen.rescale(np.asarray(space.center), np.asarray(space.scale))
             return result.means[0], result.covariances[0]
     center, half = (np.array(part) for part in declared_scales(measured))
     return center, np.diag((NARROW * half) ** 2)

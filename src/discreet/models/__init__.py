@@ -1,6 +1,6 @@
-"""Models, by family: what rows contribute to them, and what follows from releases.
+"""Models, by family: what rows contribute to them, and how parameters follow from releases.
 
 This room guarantees that a model is a pure function of public numbers: parameters come from releases, and any finite
-release gives valid ones. What a row contributes, with its bound and proof, is in ``queries``. A family may use another
-one; all may import the rooms above (``CONTRIBUTING.md`` has the order).
+release gives valid parameters. What a row contributes, with its bound and proof, is in ``queries``. A family may use
+another family; all may import the rooms above (``CONTRIBUTING.md`` has the order).
 """

@@ -1,7 +1,7 @@
-"""A way to fit a model: how it shares a budget over its steps, and what it does with them.
+"""``Method``: an algorithm that fits a model, with the budget share of each of its releases.
 
-Between the losses and the run stands the curator: it reserves all losses of a fit at once, at their exact composed
-cost, and the run then measures at one after the other.
+The curator stands between ``losses`` and ``run``: it reserves all losses of a fit at once, at their exact composed
+cost, and ``run`` then measures once for each of them.
 """
 
 from __future__ import annotations
@@ -21,38 +21,59 @@ from discreet.queries.moments.moments import Sum
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["Method"]
+__all__ = ["Method", "growing_shares"]
 
 Array = NDArray[np.float64]
 
-
-class Movable(Protocol):
-    """What a method finds: numbers in the coordinates of a unit ball that can be moved into the data's own."""
-
-    def moved(self, offset: Array, scale: Array) -> Self:
-        """Return the same in the coordinates offset + scale·y, column by column."""
+GROWTH = 1.5  # ratio of the budget shares of two consecutive rounds
+MOST_GROWING = 30  # rounds whose shares grow; later rounds have equal shares, so that no power overflows
 
 
-Found = TypeVar("Found", bound=Movable)
+class Rescalable(Protocol):
+    """The result of a method: numbers in the coordinates of the unit ball that can be mapped to the data's units."""
+
+    def rescale(self, offset: Array, scale: Array) -> Self:
+        """Return the same result in the coordinates offset + scale·y, column by column."""
 
 
-class Method(ABC, Generic[Found]):
-    """A way to fit a model, all of whose choices are functions of public numbers."""
+Result = TypeVar("Result", bound=Rescalable)
+
+
+class Method(ABC, Generic[Result]):
+    """An algorithm that fits a model. All of its choices are functions of public numbers."""
 
     @property
-    @abstractmethod
     def shares(self) -> Sequence[float]:
-        """The part of the squared budget, Σμ², that each step has; they sum to 1."""
+        """The share of the squared budget, Σμ², of each release; they sum to 1. By default there is one release."""
+        return [1.0]
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return the loss of each release, together within the guarantee."""
+        """Return the loss of each release; together they keep the guarantee."""
         relative = [GaussianLoss(math.sqrt(share), guarantee.neighbors) for share in self.shares]
         return calibrate(guarantee, relative).losses
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
-        """Return what is like the questions to come, one for each loss: what cannot be drawn is refused unpaid."""
+        """Return questions like those that ``run`` will ask, one for each loss.
+
+        They are planned before anything is spent, so that noise that cannot be drawn is refused at no cost.
+        """
         return [Sum(space)] * number
 
     @abstractmethod
-    def run(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> tuple[Found, list[Release]]:
-        """Return what was found in the coordinates of the unit ball, and every release, a measure for each loss."""
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Result, list[Release]]:
+        """Return the result in the coordinates of the unit ball, and every release, one for each loss."""
+
+
+def growing_shares(total: float, rounds: int) -> list[float]:
+    """Return budget shares that sum to ``total`` and grow by the factor 1.5 from each round to the next.
+
+    Each round starts from the estimate of the one before, so the later rounds deserve the larger shares.
+
+    >>> [round(share, 3) for share in growing_shares(1.0, 3)]
+    [0.211, 0.316, 0.474]
+    """
+    sizes = GROWTH ** np.minimum(np.arange(rounds), MOST_GROWING)
+    shares: list[float] = (total * sizes / sizes.sum()).tolist()
+    return shares

@@ -1,13 +1,18 @@
-"""Shrinkage and pooling: what to believe of numbers with noise of known size, from one release and over several.
+"""Shrinkage of noisy estimates whose noise is known, and pooling of such estimates over several releases.
 
-**Shrinkage** (James and Stein 1961). A vector x + noise with E‖noise‖² known is best scaled by
-1 − E‖noise‖²/‖x + noise‖², about the true share of x in it. The length of the noise varies, by √(2/dof) of it for
-``dof`` numbers, so with a caution of t standard deviations what could be noise alone is scaled to 0.
+**Shrinkage** (James and Stein 1961). Let y = x + e with E‖e‖² known. The best multiple of y as an estimate of x is
+about y·(1 − E‖e‖²/‖y‖²). The squared length of the noise varies, with a standard deviation of √(2/dof)·E‖e‖² for
+``dof`` numbers. With a caution of t the threshold is t such standard deviations higher,
+
+    factor = max(0, 1 − E‖e‖²·(1 + t·√(2/dof))/‖y‖²),
+
+so that a vector that could be noise alone is scaled to 0.
 
 **Pooling.** An estimate x of variance v and a new one x' of variance v' give x + g·(x' − x), of variance
-(1 − g)²·v + g²·v'. The gain g = v/(v + v') is the best where both are of the same number; the variance is then g·v'.
-Where a number moves from step to step, as parameters of EM do, g = t^(−0.6) at step t forgets what is old. In
-either case the shrinkage factor of x' − x is a lower limit on g: what differs by more than noise explains is new.
+(1 − g)²·v + g²·v'. If both estimate the same number, the gain g = v/(v + v') is the best one, and the variance is then
+g·v'. If the number moves from step to step, as the parameters of EM do, g = t^(−0.6) at step t forgets old estimates.
+In either case the shrinkage factor of x' − x is a lower limit on g: a difference that noise cannot explain is new
+information.
 """
 
 from __future__ import annotations
@@ -20,23 +25,23 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-FORGETTING = 0.6  # a new estimate weighs t to the minus this
-HIDDEN = 0.65  # of how far noise alone spreads eigenvalues to either side: no eigenvalue is believed to be below
+FORGETTING = 0.6  # the gain at step t is t to the power of minus this
+HIDDEN = 0.65  # lower limit on eigenvalues, relative to √(v·d); noise alone spreads them by about twice that
 
 
 def shrinkage_factor(noise: Any, observed: Any, dof: float, caution: float = 0.0) -> Any:
-    """Return the share of a noisy vector to keep, from 0 to 1; of arrays one for each entry.
+    """Return the factor from 0 to 1 by which to scale a noisy vector; for arrays, one factor for each entry.
 
     Parameters
     ----------
     noise : float or array
-        The expected squared length of the noise.
+        The expected squared length of the noise, E‖e‖².
     observed : float or array
-        The squared length of what was observed.
+        The squared length of the observed vector, ‖y‖².
     dof : float
-        Of how many numbers.
+        The number of independent numbers in the vector.
     caution : float
-        How many standard deviations of the noise's own length to allow for.
+        How many standard deviations of the squared length of the noise to allow for.
 
     Examples
     --------
@@ -51,13 +56,19 @@ def shrinkage_factor(noise: Any, observed: Any, dof: float, caution: float = 0.0
 
 
 class Estimate(NamedTuple):
-    """A noisy number or array, and the variance of its noise."""
+    """A noisy number or array, and the variance of its noise.
+
+    Attributes
+    ----------
+    value : float or array
+    variance : float or array
+    """
 
     value: Any
     variance: Any
 
     def pool(self, new: Estimate, gain: Any) -> Estimate:
-        """Return the average with a new estimate, which has the weight ``gain``."""
+        """Return the weighted average with a new estimate, whose weight is ``gain``."""
         return Estimate(
             self.value + gain * (new.value - self.value),  # x + g·(x' − x)
             (1.0 - gain) ** 2 * self.variance + gain**2 * new.variance,  # (1 − g)²·v + g²·v'
@@ -65,7 +76,7 @@ class Estimate(NamedTuple):
 
 
 def forgetting_gain(step: int) -> float:
-    """Return t^(−0.6), the weight of a new estimate after t − 1 steps."""
+    """Return t^(−0.6), the gain of the estimate of step t = ``step`` + 1."""
     return float((step + 1.0) ** -FORGETTING)
 
 
@@ -79,12 +90,12 @@ def shrink_means(
     means : array of shape (K, d)
     weights : array of shape (K,)
     whitening : array of shape (d, d)
-        In whose coordinates lengths are measured.
+        W: the differences are W(m_k − centre), and their lengths decide the factors.
     variances, frames : arrays of shape (K,) and (K, d, d)
-        The noise of a mean has this variance in each of the coordinates L⁻¹x, with LLᵀ its frame.
+        v_k and A_k = LLᵀ: the noise of a mean has the variance v_k in each of the coordinates L⁻¹x.
     caution : float
     """
-    centre = weights @ means
-    differences = (means - centre) @ whitening.T
-    noises = variances * np.array([np.trace(whitening @ frame @ whitening.T) for frame in frames])
+    centre = weights @ means  # Σ w_k m_k
+    differences = (means - centre) @ whitening.T  # W(m_k − centre)
+    noises = variances * np.array([np.trace(whitening @ frame @ whitening.T) for frame in frames])  # v_k·tr(WA_kWᵀ)
     return centre, differences, shrinkage_factor(noises, (differences**2).sum(axis=1), means.shape[1], caution)

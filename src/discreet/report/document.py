@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import ArgumentError
 from discreet.door.release import describe_rows_of_releases
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import Facts, Plot, SampleOverDensity
 from discreet.plots.intervals import NO_NOISE
@@ -186,7 +186,7 @@ def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Repo
     for what in available_plots(model):
         if what not in MODEL_WORDS:
             continue  # it has a section of its own
-        if what == "pairs" and len(columns_of(model)) < 3:
+        if what == "pairs" and len(numeric_columns(model)) < 3:
             continue  # the plot before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
         plot = plot_model(model, what, chosen)
@@ -213,7 +213,7 @@ def _noise(model: Any) -> Figure | None:
 
 
 def _sample(model: Any, columns: Sequence[str | int] | None) -> ReportFigure | None:
-    if "sample" not in available_plots(model) or len(columns_of(model)) < 2:
+    if "sample" not in available_plots(model) or len(numeric_columns(model)) < 2:
         return None
     plot = plot_model(model, "sample", columns)
     return ReportFigure(draw_figure(plot, "sample"), HELD if isinstance(plot, SampleOverDensity) else ROWS_ALONE)

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Release
 from discreet.door.release import describe_rows_of_releases
-from discreet.estimators.fitted_columns import all_declared_bounds, columns_of, declared_bounds
+from discreet.estimators.fitted_columns import all_declared_bounds, declared_bounds, numeric_columns
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.planning import explain
 from discreet.planning.caution import PlanningWarning
@@ -101,7 +101,7 @@ def declared(model: Any) -> Facts:
     declaration = model.releases_[0].declared
     rows = [
         [name, "number", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
-        for name, (low, high) in zip(columns_of(model), declared_bounds(model), strict=True)
+        for name, (low, high) in zip(numeric_columns(model), declared_bounds(model), strict=True)
     ]
     rows += [
         [name, "target", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
@@ -118,7 +118,7 @@ def declared(model: Any) -> Facts:
 
 def _targets(model: Any) -> list[tuple[str, float, float]]:
     """Return the declared columns that are not features, with their bounds: the target of a regression."""
-    declaration, features = model.releases_[0].declared, columns_of(model)
+    declaration, features = model.releases_[0].declared, numeric_columns(model)
     names = list(declaration["columns"])
     if len(names) == len(features):
         return []

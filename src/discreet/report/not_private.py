@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.estimators.covariance_types import unpack_covariances
 from discreet.estimators.fitted_columns import (
-    columns_of,
+    columns_to_values,
     declared_bounds,
-    drawn_columns,
-    rows_of_values,
-    scales_of,
+    numeric_columns,
+    numeric_scales,
     value_labels,
+    values_to_rows,
 )
-from discreet.estimators.gaussian_mixture import full_covariances
 from discreet.estimators.plots import plot_model
 from discreet.plots import Ellipses, Facts, Plot
 from discreet.plots.plot import format_number, format_percent
@@ -87,7 +87,7 @@ def _rows_inside(model: Any, X: Any) -> Array:
         raise ArgumentError(
             "private_rows",
             UNSHOWN,
-            "complete rows of numbers with the columns " + ", ".join(map(repr, columns_of(model))),
+            "complete rows of numbers with the columns " + ", ".join(map(repr, numeric_columns(model))),
         )
     low, high = declared_bounds(model).T
     return np.clip(rows, low, high)
@@ -127,7 +127,7 @@ def _compare_mixture(model: Any, rows: Array, columns: Sequence[str | int] | Non
     seen = plot_model(model, None, columns)
     assert isinstance(seen, Ellipses)
     j = [value_labels(model).index(name) for name in seen.columns]
-    exact = full_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
+    exact = unpack_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
     exact = (exact * np.outer(widths, widths))[:, j][:, :, j]
     means = (fitted.means_ * widths)[:, j]
     labels = [f"{k + 1} (not private)" for k in range(len(means))]
@@ -189,7 +189,7 @@ def _compare_predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWi
 
 def _score(model: Any, rows: Array, *y: Any) -> float:
     """Return the score of a model, for rows on the measured scale."""
-    return float(model.score(rows_of_values(rows, scales_of(model)), *y))
+    return float(model.score(values_to_rows(rows, numeric_scales(model)), *y))
 
 
 def _place(scale: ColumnScale, value: float) -> str:
@@ -201,8 +201,8 @@ def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
     numbers, codes = model._read(X)
     low, high = declared_bounds(model).T
     numbers = np.clip(numbers, low, high)
-    drawn, scales = model.sample(10_000, random_state=0), scales_of(model)
-    means = [rows.mean(axis=0) for rows in (drawn_columns(drawn, scales), numbers)]
+    drawn, scales = model.sample(10_000, random_state=0), numeric_scales(model)
+    means = [rows.mean(axis=0) for rows in (columns_to_values(drawn, scales), numbers)]
     compared = [
         (f"mean of {scale.label}", _place(scale, float(means[0][j])), _place(scale, float(means[1][j])))
         for j, scale in enumerate(scales)

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.fitted_columns import numeric_columns
 from discreet.records.cells import date
 from discreet.scales import as_dates, column_scales
 
@@ -28,7 +28,7 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
     path : str or path
         A file whose first line has the names of the columns, including those of the model. Rows with a gap are dropped.
     """
-    numbers, labels = columns_of(model), dict(getattr(model, "categories_", {}))
+    numbers, labels = numeric_columns(model), dict(getattr(model, "categories_", {}))
     target = _target(model)
     wanted = [*numbers, *labels, *target]
     cells = _columns(Path(path), wanted)
@@ -57,7 +57,7 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
 
 def _target(model: Any) -> list[str]:
     """Return the column of a regression's target."""
-    features = columns_of(model)
+    features = numeric_columns(model)
     declared = [str(name) for name in model.releases_[0].declared["columns"]]
     return [name for name in declared if name not in features] if len(declared) > len(features) else []
 

@@ -43,7 +43,7 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.models.mixture.adaptive import Adaptive
-from discreet.models.noisy_sums import clip_eigenvalues, noise_of, released_rows
+from discreet.models.noisy_sums import clip_eigenvalues, noise_std, released_rows
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
@@ -171,9 +171,9 @@ class SpreadRequest(ColumnRequest[Covariance]):
         def answer(measure: Measure) -> Covariance:
             steps = iter([lambda query: measure(self.query(query))] * len(self.losses))
             result, releases = rounds.run(box, np.random.default_rng(), steps)
-            moved = result.moved(np.asarray(box.center), np.asarray(box.scale))
+            moved = result.rescale(np.asarray(box.center), np.asarray(box.scale))
             last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
-            entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.response().beta2
+            entry = noise_std(last, "second") * clipping.squared / released_rows(last) / clipping.response().beta2
             variances = np.diagonal(matrix)
             stds = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
             assert last.noise is not None

@@ -20,7 +20,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from discreet.estimators.gaussian_mixture import full_covariances
+from discreet.estimators.covariance_types import unpack_covariances
 from discreet.inference.rows.gaussian_rows import (
     USUAL,
     Scales,
@@ -132,7 +132,7 @@ def classifier(
         }
 
     def predict_proba(one: Mapping[str, Array], X: Array) -> Array:
-        spreads = full_covariances(one["covariances"], kind, *one["means"].shape)
+        spreads = unpack_covariances(one["covariances"], kind, *one["means"].shape)
         classes = Components(one["class_prior"], one["means"], spreads)
         return np.asarray(softmax(classes.log_joint(np.asarray(space.clip(X))), axis=1))
 

@@ -1,25 +1,29 @@
-"""Gaussian classes from noisy moments: estimates of counts, means and covariances, and what to believe of them.
+"""Gaussian classes from noisy moments: estimates with their noise, and shrinkage of these estimates.
 
-**Estimates** (``ClassEstimates``) follow from releases. Nothing in them is shrunk or floored but what is divided by. A
-release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a
-coordinate of its mean and v of ``own_coordinates`` for its covariance, both in the coordinates of a *frame* LLᵀ. With
-noise of standard deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one,
-relative to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken
-off it, and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose
-count is no larger than its noise is dominated by noise.
+**Estimates** (``ClassEstimates``) follow from releases. Only what they are divided by is floored; nothing is shrunk. A
+release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a coordinate
+of its mean, and v of ``own_coordinates`` for its covariance, both in the coordinates of a *frame* LLᵀ. Let q, s and r
+be the standard deviations of the noise on the count, on a coordinate f of the first moment and on a number of the
+second moment, relative to the rows. To second order and averaged over the coordinates,
 
-**Belief** (``believed``). Priors, means and covariances follow from estimates by shrinkage:
+    variance of a coordinate of the mean = s² + q²f²,    v = r²/2 + (s⁴ + 2s²f²) + q²‖C‖²/E,
 
-1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white, eigenvalues are corrected by
+where the second term of v comes from the product of the noisy mean that is subtracted, and the third from the noisy
+count that scales the covariance C; E is the energy of ``Shape``. A class whose count does not exceed its noise is
+dominated by noise.
+
+**Shrinkage** (``shrink_classes``). Priors, means and covariances follow from the estimates:
+
+1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white its eigenvalues are corrected by
    ``spectrum``, and none is below what its noise could hide.
 2. Means are shrunk to their common centre by the share of noise in their differences from it, in the coordinates of W.
-3. A class's covariance is W and what of C_k − W is not noise, in coordinates in which its noise is white. The mean
-   eigenvalue of the difference is one number and shrunk by itself. Its shape is left out where noise alone makes one as
-   large. Else, with full covariances, ``spectrum`` corrects it: eigenvalues within the noise are moved to their mean,
-   and a direction that stands out of it stays. A diagonal is shrunk as means are. Where W is small beside the
-   noise, little of the difference is believed.
+3. The covariance of a class is W plus the shrunk difference C_k − W, in coordinates in which its noise is white. The
+   mean eigenvalue of the difference is one number and is shrunk by itself. The traceless rest is set to 0 where noise
+   alone would make one as large. Otherwise, with full covariances, ``spectrum`` corrects it: eigenvalues within the
+   noise are moved to their mean, and directions that stand out of the noise are kept. A diagonal is shrunk as means
+   are. Where W is small compared with the noise, the difference is shrunk strongly.
 
-All of it is total: whatever finite numbers came, priors are positive and sum to 1, means lie in the unit ball and
+All of it is total: for any finite release the priors are positive and sum to 1, means lie in the unit ball and
 covariances are positive definite. A class without rows gets a prior near 0, the common centre and W.
 """
 
@@ -39,8 +43,8 @@ from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
     clip_eigenvalues,
-    inside_ball,
-    noise_of,
+    clip_to_ball,
+    noise_std,
     released_counts,
     released_rows,
 )
@@ -53,7 +57,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClassGaussians:
-    """K classes.
+    """K Gaussian classes, with the noise of their parameters.
 
     Attributes
     ----------
@@ -64,9 +68,9 @@ class ClassGaussians:
     count_noise : array of shape (K,)
         The standard deviation of the noise on each class's number of rows.
     mean_noise : array of shape (K, d)
-        The same of the means; and
+        The standard deviation of the noise on the means, before shrinkage.
     covariance_noise : array of shape (K, d, d)
-        of the covariances: of what was released, before shrinkage.
+        The standard deviation of the noise on the covariances, before shrinkage.
     """
 
     components: Components
@@ -80,7 +84,7 @@ class ClassGaussians:
         """Return the classes with the noise of their estimates.
 
         Noise G that is white in the coordinates of L, v off the diagonal and 2v on it, is LGLᵀ in those of the unit
-        ball: with F = LLᵀ, its entry (i, j) has the variance v(F_ii F_jj + F_ij²). A diagonal has nothing else.
+        ball: with F = LLᵀ, its entry (i, j) has the variance v(F_ii F_jj + F_ij²). Diagonal covariances have no others.
         """
         frames = result.frames
         sizes = np.diagonal(frames, axis1=1, axis2=2)
@@ -91,7 +95,7 @@ class ClassGaussians:
         count_noise = np.full(components.count, np.sqrt(result.count_noise))
         return cls(components, result.counts, count_noise, means, np.sqrt(squared))
 
-    def ordered(self, order: list[int]) -> Self:
+    def reorder(self, order: list[int]) -> Self:
         """Return the classes in another order."""
         parts = self.components.weights[order], self.components.means[order], self.components.covariances[order]
         return replace(
@@ -103,23 +107,24 @@ class ClassGaussians:
             covariance_noise=self.covariance_noise[order],
         )
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
         return replace(
             self,
-            components=self.components.moved(offset, scale),
+            components=self.components.rescale(offset, scale),
             mean_noise=self.mean_noise * scale,
             covariance_noise=self.covariance_noise * np.outer(scale, scale),
         )
 
 
-ROUND_CAUTION = 1.5  # standard deviations of noise that two rounds may differ by and still be averaged
+ROUND_CAUTION = 1.5  # standard deviations of noise by which two rounds may differ and still be averaged
 
 
 def positive_part(counts: Array, noise: float) -> Array:
-    """Return the mean of a count that cannot be negative, given one with normal noise of this standard deviation.
+    """Return the posterior mean of a nonnegative count, given a count c with normal noise of standard deviation s.
 
-    It is c + s·φ(c/s)/Φ(c/s): c itself where noise is small beside it, and near 0 where c is far below 0.
+    With a flat prior on [0, ∞) it is c + s·φ(c/s)/Φ(c/s): about c where the noise is small, and near 0 where c is far
+    below 0.
 
     >>> positive_part(np.array([100.0, 0.0, -30.0]), 10.0).round(2).tolist()
     [100.0, 7.98, 2.83]
@@ -133,7 +138,7 @@ def positive_part(counts: Array, noise: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ClassEstimates:
-    """What releases say of K classes, in the coordinates of the unit ball.
+    """Estimates of K classes from releases, with their noise, in the coordinates of the unit ball.
 
     Attributes
     ----------
@@ -162,25 +167,25 @@ class ClassEstimates:
     def from_release(
         cls, release: Release, classes: Components, clipping: Clipping | None, shape: Shape
     ) -> ClassEstimates:
-        """Return what one release says, clipping undone.
+        """Return the estimates of one release, with clipping undone.
 
         Parameters
         ----------
         release : Release
             Of ``ClassMoments``.
         classes : Components
-            At which it was measured.
+            The classes at which it was measured.
         clipping : Clipping or None
-            Of the classes' own coordinates; None where it was measured in those of the unit ball.
+            In the classes' own coordinates; None where the release is in those of the unit ball.
         shape : Shape
         """
         (k, d), tied = classes.means.shape, shape.name == "tied"
-        counts, count_noise = released_counts(release), noise_of(release, "counts")
+        counts, count_noise = released_counts(release), noise_std(release, "counts")
         rows = np.maximum(positive_part(counts, count_noise), max(count_noise, 1.0))
-        first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
+        first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
         firsts, per = release["first"] / rows[:, None], np.full(k, rows.sum()) if tied else rows
         seconds = shape.matrices(release["second"], k) / per[:, None, None]
-        # A noisy mean times itself is too large by its noise
+        # E[(f + e)(f + e)ᵀ] = ffᵀ + s²I: the square of a noisy mean is too large by its variance
         outers = firsts[:, :, None] * firsts[:, None, :] - (first_noise / rows)[:, None, None] ** 2 * np.eye(d)
         if tied:
             outers = np.repeat(np.einsum("k,kij->ij", rows / rows.sum(), outers)[None], k, axis=0)
@@ -191,33 +196,33 @@ class ClassEstimates:
             spread = shape.restrict(seconds[j] - outers[j])
             each.append(_estimate(firsts[j], spread, noises, gaussian, clipping, shape))
         frames = np.repeat(np.eye(d)[None], k, axis=0) if clipping is None else classes.covariances
-        return cls(counts, count_noise**2, *_stacked(each), frames)
+        return cls(counts, count_noise**2, *_stack(each), frames)
 
     @classmethod
     def from_all_rows(
         cls, release: Release, gaussian: Components | None = None, clipping: Clipping | None = None
     ) -> ClassEstimates:
-        """Return what a release of moments of all rows says, as one class, clipping undone.
+        """Return the estimates of a release of moments of all rows, as one class, with clipping undone.
 
         Parameters
         ----------
         release : Release
             Of ``OneGaussian`` or of ``Moments``.
         gaussian, clipping : Components and Clipping, or None
-            In whose coordinates it was measured, clipped so; None for those of the unit ball.
+            The coordinates and the clipping of the release; None for the unit ball, without clipping.
         """
         counts = next((name for name in ("counts", "count") if name in release.parts), None)
         rows = released_rows(release, counts or "counts")
-        count_noise = 0.0 if counts is None or release.size.rows is not None else noise_of(release, counts)
+        count_noise = 0.0 if counts is None or release.size.rows is not None else noise_std(release, counts)
         d = release.parts["second"].shape[-1]
-        first, second = inside_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
-        noises = (count_noise / rows, noise_of(release, "first") / rows, noise_of(release, "second") / rows)
-        # A noisy mean times itself is too large by its noise
+        first, second = clip_to_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
+        noises = (count_noise / rows, noise_std(release, "first") / rows, noise_std(release, "second") / rows)
+        # E[(f + e)(f + e)ᵀ] = ffᵀ + s²I: the square of a noisy mean is too large by its variance
         spread = second - np.outer(first, first) + noises[1] ** 2 * np.eye(d)
         own = None if gaussian is None else (gaussian.means[0], gaussian.factors[0])
         estimate = _estimate(first, spread, noises, own, clipping, Shape("full", d))
         frames = np.eye(d)[None] if gaussian is None else gaussian.covariances
-        return cls(np.array([rows]), max(count_noise, 1.0) ** 2, *_stacked([estimate]), frames)
+        return cls(np.array([rows]), max(count_noise, 1.0) ** 2, *_stack([estimate]), frames)
 
     @property
     def rows(self) -> Array:
@@ -225,39 +230,43 @@ class ClassEstimates:
         return positive_part(self.counts, math.sqrt(self.count_noise))
 
     def pool(self, new: ClassEstimates, shape: Shape) -> ClassEstimates:
-        """Return the average with a later release, by their noise.
+        """Return the average with a later release, by inverse variances.
 
-        What is new weighs more where both differ by more than noise explains: the earlier release was then clipped
-        around another place than the class is at, and has lost more to clipping than could be undone.
+        The new release has a larger gain where both differ by more than noise explains: then the earlier release was
+        clipped around a place away from the class, and has lost more to clipping than could be undone.
         """
-        gain = self.count_noise / (self.count_noise + new.count_noise)
+        gain = self.count_noise / (self.count_noise + new.count_noise)  # v/(v + v')
         counts = self.counts + gain * (new.counts - self.counts)
         each = [self._pool_class(new, k, shape) for k in range(len(counts))]
-        return ClassEstimates(counts, gain * new.count_noise, *_stacked(each), new.frames)
+        return ClassEstimates(counts, gain * new.count_noise, *_stack(each), new.frames)
 
     def _pool_class(self, new: ClassEstimates, k: int, shape: Shape) -> tuple[Array, float, Array, float]:
         """Return mean, its noise, covariance and its noise, in the coordinates of the new frame."""
         d = shape.dimension
         whiten = np.linalg.inv(np.linalg.cholesky(new.frames[k]))
-        before = whiten @ self.frames[k] @ whiten.T
+        before = whiten @ self.frames[k] @ whiten.T  # L⁻¹AL⁻ᵀ, the old frame in the new coordinates
         old = Estimate(self.means[k], float(self.mean_noise[k]) * float(np.trace(before)) / d)
         mean = Estimate(new.means[k], float(new.mean_noise[k]))
-        moved = whiten @ (mean.value - old.value)
-        pooled = _pool_by_noise(old, mean, float(moved @ moved), d, d)
+        mean_change = whiten @ (mean.value - old.value)  # L⁻¹(m' − m)
+        pooled = _pool_by_noise(old, mean, float(mean_change @ mean_change), d, d)
         energy = shape.energy()
         old = Estimate(self.covariances[k], float(self.covariance_noise[k]) * shape.energy(before) / energy)
         covariance = Estimate(new.covariances[k], float(new.covariance_noise[k]))
-        changed = whiten @ (covariance.value - old.value) @ whiten.T
-        return *pooled, *_pool_by_noise(old, covariance, float((changed**2).sum()), energy, shape.numbers)
+        change = whiten @ (covariance.value - old.value) @ whiten.T  # L⁻¹(C' − C)L⁻ᵀ
+        return *pooled, *_pool_by_noise(old, covariance, float((change**2).sum()), energy, shape.numbers)
 
 
-def _stacked(each: list[tuple[Array, float, Array, float]]) -> tuple[Array, Array, Array, Array]:
+def _stack(each: list[tuple[Array, float, Array, float]]) -> tuple[Array, Array, Array, Array]:
     means, mean_noise, covariances, covariance_noise = map(np.array, zip(*each, strict=True))
     return means, mean_noise, covariances, covariance_noise
 
 
 def _pool_by_noise(old: Estimate, new: Estimate, squared: float, energy: float, dof: int) -> Estimate:
-    """Return the average of two estimates whose difference has this squared length, and ``energy`` times the noise."""
+    """Return the average of two estimates.
+
+    Their difference has the squared length ``squared``; its noise has the expected one (v + v')·energy. The gain is
+    v/(v + v'), or the shrinkage factor of the difference where that is larger.
+    """
     both = old.variance + new.variance
     gain = max(old.variance / both, shrinkage_factor(both * energy, squared, dof, ROUND_CAUTION))
     return old.pool(new, gain)
@@ -284,12 +293,12 @@ def _estimate(
     clipping : Clipping or None
     shape : Shape
     """
-    count, moved, entry = noises
-    d, long = shape.dimension, float(first @ first)
-    mean_noise = moved**2 + count**2 * long / d  # s² + q²f²
-    products = moved**4 + 2.0 * moved**2 * max(long / d - moved**2, 0.0)  # s⁴ + 2s²f²
-    scaled = count**2 * float((spread**2).sum()) / shape.energy()
-    covariance_noise = 0.5 * entry**2 + products + scaled
+    q, s, r = noises
+    d, squared = shape.dimension, float(first @ first)
+    mean_noise = s**2 + q**2 * squared / d  # s² + q²f²
+    products = s**4 + 2.0 * s**2 * max(squared / d - s**2, 0.0)  # s⁴ + 2s²f², f² less its own noise
+    scaled = q**2 * float((spread**2).sum()) / shape.energy()  # q²‖C‖²/E
+    covariance_noise = 0.5 * r**2 + products + scaled  # v
     if gaussian is None or clipping is None:
         return first, mean_noise, spread, covariance_noise
     (mean, factor), (shift, own, size) = gaussian, clipping.undo(first, spread)
@@ -302,14 +311,14 @@ def _estimate(
     )
 
 
-LEAST_RATIO, MOST_RATIO = 0.02, 50.0  # of a class's covariance to the shared one
-MOST_HIDDEN = 0.7
-DIFFERENT = 0.3  # squared, of classes, relative to what they share
+LEAST_RATIO, MOST_RATIO = 0.02, 50.0  # limits on the eigenvalues of a class's covariance, relative to the shared one
+MOST_HIDDEN = 0.7  # largest lower limit on eigenvalues, relative to the mean one
+DIFFERENT = 0.3  # prior variance of the entries of C_k − W, relative to W
 SHAPE_CAUTION = 1.0  # standard deviations of noise that a difference of shape must exceed
 
 
-def believed(result: ClassEstimates, shape: Shape) -> Components:
-    """Return the classes that follow from estimates with noise."""
+def shrink_classes(result: ClassEstimates, shape: Shape) -> Components:
+    """Return priors, means and covariances by shrinkage of noisy estimates; see the module."""
     weights = result.rows / result.rows.sum()
     shared = _shared_covariance(result, shape, weights)
     whitening = np.linalg.inv(np.linalg.cholesky(shared))
@@ -319,11 +328,11 @@ def believed(result: ClassEstimates, shape: Shape) -> Components:
         covariances = np.repeat(shared[None], len(weights), axis=0)
     else:
         covariances = np.array([_class_covariance(result, k, shape, shared) for k in range(len(weights))])
-    return Components(weights, inside_ball(means), covariances)
+    return Components(weights, clip_to_ball(means), covariances)
 
 
 def _shared_covariance(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
-    """Return W."""
+    """Return W, the shared covariance."""
     d, tied = shape.dimension, shape.name == "tied"
     parts = weights / weights.sum() if tied else weights**2 * result.covariance_noise
     frame = np.einsum("k,kij->ij", parts / parts.sum(), result.frames)
@@ -335,11 +344,11 @@ def _shared_covariance(result: ClassEstimates, shape: Shape, weights: Array) -> 
     own = _correct_eigenvalues(raw, shape, noise) + (size - float(np.trace(raw)) / d) * np.eye(d)
     least = min(max(HIDDEN * math.sqrt(noise * d), 1e-4 * size), MOST_HIDDEN * size)
     own = clip_eigenvalues(own, least, math.inf)
-    return _clear_rounding(clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST), shape)
+    return shape.clear_rounding(clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST))
 
 
 def _class_covariance(result: ClassEstimates, k: int, shape: Shape, shared: Array) -> Array:
-    """Return the covariance of a class."""
+    """Return the covariance of class k: W and the shrunk difference from it."""
     d, noise = shape.dimension, float(result.covariance_noise[k])
     factor = np.linalg.cholesky(result.frames[k])
     whiten = np.linalg.inv(factor)
@@ -351,25 +360,25 @@ def _class_covariance(result: ClassEstimates, k: int, shape: Shape, shared: Arra
     frame = back @ result.frames[k] @ back.T
     hidden = HIDDEN * math.sqrt(noise * shape.energy(frame) / shape.energy() * d)
     own = clip_eigenvalues(back @ raw @ back.T, min(max(hidden, LEAST_RATIO), MOST_HIDDEN), MOST_RATIO)
-    return _clear_rounding(clip_eigenvalues(root @ own @ root.T, SMALLEST, LARGEST), shape)
+    return shape.clear_rounding(clip_eigenvalues(root @ own @ root.T, SMALLEST, LARGEST))
 
 
 def _shrink_difference(difference: Array, shape: Shape, noise: float) -> Array:
-    """Return a difference as far as noise of variance v off the diagonal cannot have made it alone."""
+    """Return a difference of covariances, shrunk for noise of variance v off the diagonal."""
     d = shape.dimension
     size, eye = float(np.trace(difference)) / d, np.eye(d)
-    believed_size = size * shrinkage_factor(noise * shape.size_energy(), size * size, 1.0)
+    shrunk_size = size * shrinkage_factor(noise * shape.size_energy(), size * size, 1.0)
     rest = difference - size * eye
     energy = noise * (shape.energy() - d * shape.size_energy())
     share = shrinkage_factor(energy, float((rest**2).sum()), shape.numbers, SHAPE_CAUTION) if d > 1 else 0.0
-    return np.asarray(believed_size * eye + (_correct_eigenvalues(rest, shape, noise) if share else 0.0))
+    return np.asarray(shrunk_size * eye + (_correct_eigenvalues(rest, shape, noise) if share else 0.0))
 
 
 def _shrink_where_small(difference: Array, shared: Array, noise: float) -> Array:
-    """Return a difference without what is less than its noise in directions in which W itself is small.
+    """Return a difference, shrunk in the directions in which W itself is small compared with the noise.
 
-    Along the axes of W, with variances g, an entry has noise of variance v/(g_i g_j) relative to W. It is drawn back as
-    the mean of a normal posterior is, if differences relative to W have the variance ``DIFFERENT`` beforehand.
+    Along the axes of W, with variances g, the noise of an entry has the variance n = v/(g_i g_j) relative to W. The
+    entry is replaced by its posterior mean, entry·D/(D + n), under a normal prior of variance D = ``DIFFERENT``.
     """
     values, vectors = np.linalg.eigh(shared)
     along = vectors.T @ difference @ vectors
@@ -378,7 +387,7 @@ def _shrink_where_small(difference: Array, shared: Array, noise: float) -> Array
 
 
 def _correct_eigenvalues(matrix: Array, shape: Shape, noise: float) -> Array:
-    """Return a symmetric matrix without what noise of variance v off the diagonal has put in."""
+    """Return a symmetric matrix with its eigenvalues corrected for noise of variance v off the diagonal."""
     d = shape.dimension
     if shape.name == "diag":
         size = float(np.trace(matrix)) / d
@@ -386,9 +395,4 @@ def _correct_eigenvalues(matrix: Array, shape: Shape, noise: float) -> Array:
         share = shrinkage_factor(2.0 * noise * (d - 1), float(rest @ rest), d - 1) if d > 1 else 0.0
         return np.asarray(np.diag(size + share * rest))
     spectrum = Spectrum.from_matrix(matrix, math.sqrt(noise))
-    return spectrum.matrix(spectrum.shrunk)
-
-
-def _clear_rounding(covariance: Array, shape: Shape) -> Array:
-    """Return a covariance without what rounding has put where the shape has nothing."""
-    return np.asarray(np.diag(np.diag(covariance))) if shape.name == "diag" else covariance
+    return spectrum.matrix(spectrum.shrunk_values)

@@ -1,24 +1,25 @@
-"""How Gaussian classes are fitted: from one release (``JointClasses``), or in rounds (``AdaptiveClasses``).
+"""Methods that fit Gaussian classes: from one release (``JointClasses``), or in rounds (``AdaptiveClasses``).
 
 **One release** has counts, first and second moments of all classes, in the coordinates of the unit ball.
 Add-remove costs 1 and replace-one √2 or little more, however many classes there are (``class_moments``). The weights
-are those that make the Kullback–Leibler error of a Gaussian smallest, (a², b², c²) ∝ (√A, √B, √C) with
+are those that minimise the Kullback–Leibler error of a Gaussian, (a², b², c²) ∝ (√A, √B, √C) with
 
     A = ½ + m²/(2s²) + (m⁴ − 2s²m² + ds⁴)/(4s⁴),    B = d/(2s²) + (d + 1)m²/(2s⁴),    C = d(d + 1)/(8s⁴),
 
-for a mean at distance m from the centre and a covariance s²I. Both are guesses: a standard deviation is half of the
-half-width of its column, and the mean that far off the centre in every column.
+for a mean at distance m from the centre and a covariance s²I. Both are assumptions: standard deviations are half of the
+half-width of a column, and the mean is as far from the centre in every column.
 
 **In rounds**, each of which whitens by the previous estimate:
 
-1. Some rounds find one Gaussian of all rows, whatever their class (``one_gaussian``): the noise of these is relative to
-   all of the rows. Every class starts from it.
-2. In each further round all classes are measured at once (``class_moments``), each in its own coordinates as the round
-   before found them, so that the noise is relative to the spread of the class. Clipping is undone
-   (``class_estimates``), rounds are averaged by their noise, and differences that noise alone could make are shrunk.
+1. Some rounds find one Gaussian of all rows, whatever their class (``one_gaussian``). Its noise is relative to the
+   number of all rows. Every class starts from it.
+2. In each further round all classes are measured at once (``class_moments``), each whitened by its estimate of the
+   round
+   before, so that the noise is relative to the spread of the class. Clipping is undone (``class_estimates``), rounds
+   are averaged by inverse variances, and differences that noise alone could explain are shrunk.
 
 Every choice is a function of public numbers: ε, δ, the numbers of columns and classes, and that of the rows where it is
-public. Labels are known, so nothing must converge: few rounds serve, and the later ones have more of the budget.
+public. Labels are known, so nothing must converge: few rounds suffice, and the later ones have more of the budget.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, believed
-from discreet.models.method import Method
+from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, shrink_classes
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
@@ -46,11 +47,11 @@ from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveClasses", "JointClasses", "joint_weights"]
 
-DEVIATION = 0.5  # of a half-width
+DEVIATION = 0.5  # assumed standard deviation of a column, relative to its half-width
 
 
 def joint_weights(shape: Shape) -> tuple[float, float, float]:
-    """Return a², b², c² of the module; a covariance of fewer numbers has a smaller C.
+    """Return a², b², c² of the module; C is smaller for a covariance with fewer parameters.
 
     >>> [round(weight, 2) for weight in joint_weights(Shape("full", 5))]
     [0.05, 0.31, 0.64]
@@ -67,7 +68,7 @@ def joint_weights(shape: Shape) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class JointClasses(Method[ClassGaussians]):
-    """One release of moments.
+    """Gaussian classes from one release of moments.
 
     Parameters
     ----------
@@ -82,36 +83,30 @@ class JointClasses(Method[ClassGaussians]):
     shape: Shape
     column: int = 0
 
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
-
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
-        """Measure the moments, and take off what noise has put into them."""
+        """Measure the moments, and shrink the estimates."""
         k, d = self.count, self.shape.dimension
-        nowhere = Components(np.full(k, 1.0 / k), np.zeros((k, d)), np.repeat(np.eye(d)[None], k, axis=0))
-        query = ClassMoments(space, nowhere, None, joint_weights(self.shape), self.shape.name, self.column)
+        origin = Components(np.full(k, 1.0 / k), np.zeros((k, d)), np.repeat(np.eye(d)[None], k, axis=0))
+        query = ClassMoments(space, origin, None, joint_weights(self.shape), self.shape.name, self.column)
         release = next(measures)(query)
-        result = ClassEstimates.from_release(release, nowhere, None, self.shape)
-        return ClassGaussians.from_estimates(believed(result, self.shape), result, self.shape), [release]
+        result = ClassEstimates.from_release(release, origin, None, self.shape)
+        return ClassGaussians.from_estimates(shrink_classes(result, self.shape), result, self.shape), [release]
 
 
-FIRST = 0.15  # of the budget, for the Gaussian of all rows
-ROUNDS = 4  # of these
-FIRST_MOMENT = 0.2  # b², about
-GROWTH = 1.5  # of the budget from one round to the next
-UNCLIPPED = 0.9  # of a Gaussian, at least
-SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
-MOST_SQUARED = 1e4  # R², a column
-SHARED = 0.5  # nats that the covariance of all rows costs already, for the weights
+FIRST = 0.15  # share of the budget for the Gaussian of all rows
+ROUNDS = 4  # releases of that Gaussian
+FIRST_MOMENT = 0.2  # approximate b²
+UNCLIPPED = 0.9  # least probability that a Gaussian row is not clipped
+SPREAD = 0.1  # spread of a covariance's eigenvalues by noise that is accepted in exchange for less clipping
+MOST_SQUARED = 1e4  # largest R²/d
+SHARED = 0.5  # assumed cost in nats of the covariance of all rows, for the weights
 
 
 @dataclass(frozen=True)
 class AdaptiveClasses(Method[ClassGaussians]):
-    """Rounds of one Gaussian, and of all classes.
+    """Gaussian classes in rounds: first one Gaussian of all rows, then all classes.
 
     Parameters
     ----------
@@ -142,27 +137,25 @@ class AdaptiveClasses(Method[ClassGaussians]):
 
     @property
     def _noise(self) -> float:
-        """About the squared error of a class's mean in its own coordinates, from one release of all the budget."""
+        """Approximate squared error of a class's mean in its own coordinates, if one release had all of the budget."""
         d, rows = self.shape.dimension, max(self.size.units or GUESS, 1)
         return self.count**2 / (self.budget * rows**2) * d * (d + 2.0) / FIRST_MOMENT
 
     @property
     def rounds(self) -> int:
-        """How many rounds the classes have: more where there is less noise, which clipping would then outweigh."""
+        """The number of rounds of the classes: more where there is less noise, since clipping then matters more."""
         return 3 if self._noise > 1e-3 else 4 if self._noise > 1e-5 else 6
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in both phases."""
-        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
-        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
-        return shares
+        """Shares that grow from round to round in both phases."""
+        return growing_shares(FIRST, ROUNDS) + growing_shares(1.0 - FIRST, self.rounds)
 
     def clipping(self, rows: float) -> Clipping:
         """Return how rows are clipped in the coordinates of their class: less where there is less noise.
 
-        At radius R noise spreads the eigenvalues of a covariance by about 2√d·R²·K/(μ·rows). R² is what makes this
-        ``SPREAD``, so that clipping vanishes with the noise, and rows that are no Gaussian's count as they are.
+        At radius R noise spreads the eigenvalues of a covariance by about 2√d·R²·K/(μ·rows). R² makes this equal to
+        ``SPREAD``, so that clipping vanishes with the noise, and rows that are not Gaussian are hardly changed.
         """
         d = self.shape.dimension
         usual = Clipping.at_quantile(d, UNCLIPPED)
@@ -177,7 +170,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
-        """Find one Gaussian, start every class from it, and improve them."""
+        """Find one Gaussian of all rows, start every class from it, and improve the classes."""
         k, shape = self.count, self.shape
         whole = Shape("diag" if shape.name == "diag" else "full", shape.dimension)
         wide = Clipping.at_quantile(shape.dimension, UNCLIPPED)
@@ -194,6 +187,6 @@ class AdaptiveClasses(Method[ClassGaussians]):
             releases.append(measure(query))
             new = ClassEstimates.from_release(releases[-1], classes, clipping, shape)
             result = new if result is None else result.pool(new, shape)
-            classes = believed(result, shape)
+            classes = shrink_classes(result, shape)
         assert result is not None  # there is a round
         return ClassGaussians.from_estimates(classes, result, shape), releases

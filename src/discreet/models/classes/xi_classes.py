@@ -1,9 +1,9 @@
-"""Classes as Xi, Kantarcioglu and Inan (2011) measure them, to compare with: Laplace noise on every number.
+"""``XiClasses``: Gaussian classes as published by Xi, Kantarcioglu and Inan (2011), with Laplace noise on every number.
 
-Counts, sums and the scatter about the exact mean, of rows scaled to [0, 1], each with a third of ε. Every class is
-measured at once: under add-remove a row is in one of them only (they compose in parallel), under replace-one a changed
-label touches two. A sum over a noisy count is the paper's mean. The counts are private here, which the paper's are not,
-and so is everything that its truncation took from the rows.
+It is kept for comparison. Counts, sums and the scatter about the exact mean, of rows scaled to [0, 1], have a third of
+ε each. All classes are measured at once: under add-remove a row is in one class only (parallel composition), under
+replace-one a changed label touches two. The mean is a sum over a noisy count, as in the paper. The counts are private
+here, unlike the paper's, and so is everything that its truncation took from the rows.
 
 The paper's repair of a noisy covariance: eigenvalues that are not positive become the smallest positive one. Where
 none is positive it says nothing; such a class gets the covariance of rows that are uniform in the bounds, I/12.
@@ -30,17 +30,17 @@ from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["XiClasses", "repaired"]
+__all__ = ["XiClasses", "repair_covariance"]
 
 Array = NDArray[np.float64]
 
-UNIFORM = 1.0 / 12.0
+UNIFORM = 1.0 / 12.0  # variance of the uniform distribution on [0, 1]
 
 
-def repaired(matrix: Array) -> Array:
-    """Return a symmetric matrix with the paper's repair.
+def repair_covariance(matrix: Array) -> Array:
+    """Return a symmetric matrix made positive definite as in the paper.
 
-    >>> repaired(np.diag([3.0, -1.0, 2.0])).tolist()
+    >>> repair_covariance(np.diag([3.0, -1.0, 2.0])).tolist()
     [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
     """
     values, vectors = np.linalg.eigh(matrix)
@@ -53,7 +53,7 @@ def repaired(matrix: Array) -> Array:
 
 @dataclass(frozen=True)
 class XiClasses(Method[ClassGaussians]):
-    """The published way.
+    """The published algorithm.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class XiClasses(Method[ClassGaussians]):
         return [1.0 / 3.0] * 3
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return pure losses, a third of ε each; δ is left."""
+        """Return pure losses, a third of ε each; δ is not spent."""
         return tuple(LaplaceLoss(guarantee.epsilon * share, guarantee.neighbors) for share in self.shares)
 
     def _questions(self, space: Box | Ball) -> tuple[Question, Question, Question]:
@@ -87,7 +87,7 @@ class XiClasses(Method[ClassGaussians]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
-        """Measure counts, sums and scatters, and repair what comes out."""
+        """Measure counts, sums and scatters, and repair the covariances."""
         questions = zip(measures, self._questions(space), strict=True)
         counted, summed, scattered = (measure(question) for measure, question in questions)
         d, k = space.dimension, self.classes
@@ -96,7 +96,7 @@ class XiClasses(Method[ClassGaussians]):
         i, j = np.triu_indices(d)
         covariances = np.zeros((k, d, d))
         covariances[:, i, j] = covariances[:, j, i] = scattered["upper"] / rows[:, None]
-        covariances = np.array([repaired(covariance) for covariance in covariances])
+        covariances = np.array([repair_covariance(covariance) for covariance in covariances])
         noises = []
         for release in (counted, summed, scattered):
             assert release.noise is not None
@@ -110,4 +110,4 @@ class XiClasses(Method[ClassGaussians]):
         )
         # From [0, 1] to the unit ball, where a half-width is 1/√d
         root = math.sqrt(d)
-        return result.moved(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]
+        return result.rescale(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]

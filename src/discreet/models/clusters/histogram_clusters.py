@@ -1,12 +1,12 @@
-"""From a noisy histogram to clusters: take noise out of its cells, and k-means on them is free.
+"""Clusters from a noisy histogram: denoise its cells, then run k-means on them (post-processing).
 
-**How many cells** (``grid_size``). The sum of a cluster's rows has the noise of its cells, √(cells)·s·spread with s the
-noise of a count: 2√2/ε for a replaced row and Laplace noise. M = (0.28·N/s)^(2d/(2+d)) balances noise and width, which
-is the (Nε/10)^(2d/(2+d)) of Su et al. 2016, said with s; at least 8K.
+**Number of cells** (``grid_size``). The sum of a cluster's rows has the noise of its cells, √(cells)·s·spread with s
+the noise of a count: 2√2/ε for a replaced row and Laplace noise. M = (0.28·N/s)^(2d/(2+d)), at least 8K, balances noise
+and cell width. It is the (Nε/10)^(2d/(2+d)) of Su et al. 2016, expressed by s.
 
-**Noise.** Counts are thresholded in a Haar basis (``denoised``).
+**Noise.** Counts are thresholded in a Haar basis (``denoise_histogram``).
 
-All of it is computed from releases and public numbers. scikit-learn is imported where it is needed first.
+Everything is computed from releases and public numbers. scikit-learn is imported where it is first needed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from numpy.typing import NDArray
 from scipy.special import erfc
 
 from discreet.door import Release
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 
-__all__ = ["Clusters", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
+__all__ = ["Clusters", "cells_along", "denoise_histogram", "find_clusters", "grid_size", "weighted_kmeans"]
 
 Array = NDArray[np.float64]
 
 MOST_CELLS = 2**14
-SPINS = 8
+SPINS = 8  # shifted Haar bases to average over
 
 
 def grid_size(count: int, rows: float, noise: float, dimension: int) -> int:
-    """Return M; see the module."""
+    """Return M, the number of cells; see the module."""
     balanced = max(0.28 * rows / noise, 1.0) ** (2.0 * dimension / (2.0 + dimension))
     return int(min(max(balanced, 8.0 * count, 16.0), MOST_CELLS))
 
 
 def cells_along(most: int, widths: Array) -> tuple[int, ...]:
-    """Return numbers of cells, at most ``most`` in all, that make the cells about as wide in each direction."""
+    """Return the number of cells along each direction: about ``most`` in all, and about equally wide."""
     widest = float(widths.max())
     low, high = 1e-9 * widest, widest  # the side of a cell
     for _ in range(60):
@@ -52,7 +52,7 @@ def cells_along(most: int, widths: Array) -> tuple[int, ...]:
 
 
 def _split(values: Array, axes: list[int]) -> list[Array]:
-    """Return sums and differences of neighbours along each axis, over √2: the sums along all axes first."""
+    """Return sums and differences of neighbours along each axis, divided by √2; the sums along all axes come first."""
     parts = [values]
     for axis in axes:
         split = []
@@ -63,7 +63,7 @@ def _split(values: Array, axes: list[int]) -> list[Array]:
     return parts
 
 
-def _joined(parts: list[Array], axes: list[int]) -> Array:
+def _join(parts: list[Array], axes: list[int]) -> Array:
     """Undo ``_split``."""
     for axis in reversed(axes):
         pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -90,22 +90,25 @@ def _details(values: Array) -> Array:
     return np.concatenate(result)
 
 
-def _thresholded(values: Array, threshold: float) -> Array:
+def _threshold(values: Array, threshold: float) -> Array:
+    """Return the values with all Haar coefficients up to the threshold set to 0."""
     axes = _axes(values)
     if not axes:
         return values
     total, *details = _split(values, axes)
     kept = [np.where(np.abs(part) > threshold, part, 0.0) for part in details]
-    return _joined([_thresholded(total, threshold), *kept], axes)
+    return _join([_threshold(total, threshold), *kept], axes)
 
 
-def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Generator, false: float = 0.1) -> Array:
-    """Return noisy counts of cells as counts ≥ 0 of a known total, with what is likely to be noise taken out.
+def denoise_histogram(
+    counts: Array, noise: float, total: float | None, rng: np.random.Generator, false: float = 0.1
+) -> Array:
+    """Return denoised counts of cells that are ≥ 0 and have a known total.
 
-    In an orthonormal Haar basis every coefficient has the same noise, and those of many cells hold much signal. Kept
-    are coefficients above the least threshold at which a share ``false`` of them is expected to be noise alone; the
-    mean over shifted bases has no blocks. Then come the nearest counts that are ≥ 0 and have the total (``total``, or
-    the sum). Where there is nothing but noise, the result is flat.
+    In an orthonormal Haar basis every coefficient has the same noise, and the coefficients of many cells have much
+    signal. Coefficients are kept above the least threshold at which a share ``false`` of those kept is expected to be
+    noise alone. The average over shifted bases avoids block artefacts. The result is the nearest vector of counts that
+    are ≥ 0 and sum to ``total``, or to the sum of the noisy counts. Where there is nothing but noise, it is flat.
 
     Parameters
     ----------
@@ -117,12 +120,13 @@ def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Ge
     rng : Generator
         For the shifts.
     false : float
+        The accepted share of coefficients that are noise alone, among those kept.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> true = np.kron([[0.0, 100.0], [0.0, 0.0]], np.ones((8, 8)))
-    >>> result = denoised(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
+    >>> result = denoise_histogram(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
     >>> bool(abs(result - true).mean() < 2.0)
     True
     """
@@ -144,13 +148,13 @@ def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Ge
         sizes = [2 * size if size > 1 else 1 for size in least]
         starts = [int(rng.integers(0, size - own + 1)) for size, own in zip(sizes, counts.shape, strict=True)]
         larger, where = placed(sizes, starts)
-        mean += _thresholded(larger, threshold)[where] / SPINS
-    # Thresholds move rows to the border around the counts; the total brings them back.
-    return _on_simplex(mean, max(float(counts.sum()) if total is None else total, 1.0))
+        mean += _threshold(larger, threshold)[where] / SPINS
+    # Thresholding moves some of the total to the padding around the counts; the projection restores it.
+    return _project_to_simplex(mean, max(float(counts.sum()) if total is None else total, 1.0))
 
 
-def _on_simplex(values: Array, total: float) -> Array:
-    """Return the nearest numbers ≥ 0 with this sum."""
+def _project_to_simplex(values: Array, total: float) -> Array:
+    """Return the nearest numbers ≥ 0 with this sum (Euclidean projection onto the simplex)."""
     down = np.sort(values, axis=None)[::-1]
     shifts = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
     shift = shifts[np.flatnonzero(down > shifts)[-1]]
@@ -158,12 +162,12 @@ def _on_simplex(values: Array, total: float) -> Array:
 
 
 def weighted_kmeans(points: Array, weights: Array, count: int, rng: np.random.Generator) -> tuple[Array, NDArray[Any]]:
-    """Return centres of weighted points, and the centre of each point; the best of ten starts."""
+    """Return the k-means centres of weighted points, and the centre of each point; the best of ten starts."""
     from sklearn.cluster import KMeans
 
     everywhere = weights + 1e-9 * weights.sum() / len(weights)  # so that there are never fewer points than centres
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of starts that did not converge
+        warnings.simplefilter("ignore")  # starts that did not converge
         model = KMeans(count, n_init=10, random_state=int(rng.integers(2**31)))
         model.fit(points, sample_weight=everywhere / everywhere.mean())
     return np.asarray(model.cluster_centers_, dtype=np.float64), np.asarray(model.labels_)
@@ -171,7 +175,20 @@ def weighted_kmeans(points: Array, weights: Array, count: int, rng: np.random.Ge
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters found in a histogram: rows, centres, mean squared distance and extent of each, variance of a centre."""
+    """Clusters of a histogram.
+
+    Attributes
+    ----------
+    counts : array of shape (K,)
+        The number of rows of each cluster.
+    centers : array of shape (K, d)
+    squares : array of shape (K,)
+        Mean squared distance of the rows to their centre.
+    extents : array of shape (K,)
+        Largest distance of a cell to its centre, plus the width of a cell.
+    variances : array of shape (K,)
+        Variance of a coordinate of the centre.
+    """
 
     counts: Array
     centers: Array
@@ -180,13 +197,13 @@ class Clusters:
     variances: Array
 
 
-def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
-    """Return the clusters of a grid whose cells, at most ``side`` wide, are around these points."""
-    noise = noise_of(release, "counts")
+def find_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
+    """Return the clusters of a released grid whose cells have these centres and are at most ``side`` wide."""
+    noise = noise_std(release, "counts")
     total = None if release.size.rows is None else float(release.size.rows)
-    # With few cells to a cluster, a coefficient that is missed may be a cluster, and a false one costs little.
+    # With few cells a cluster, a missed coefficient may be a whole cluster, and a false one costs little.
     false = 0.5 if len(points) < 16 * count else 0.1
-    cells = denoised(release["counts"], noise, total, rng, false).ravel()
+    cells = denoise_histogram(release["counts"], noise, total, rng, false).ravel()
     centers, labels = weighted_kmeans(points, cells, count, rng)
     squared = ((points - centers[labels]) ** 2).sum(axis=1)
     rows = np.maximum(np.bincount(labels, cells, count), 1.0)

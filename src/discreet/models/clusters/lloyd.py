@@ -1,8 +1,8 @@
-"""DPLloyd (Su et al. 2016), to compare with: noisy counts and sums of each cluster, from a start by sphere packing.
+"""``DPLloyd`` (Su et al. 2016), for comparison: Lloyd's algorithm on noisy counts and sums, from a packed start.
 
 In the coordinates of the unit ball, y = u/√d with u in [−1, 1]^d, one row has (a, b·y) of L1 norm a + b√d, which is
 d + 1 where count and coordinates weigh the same, and twice that for a replaced row (``clipped_moments``). With Gaussian
-noise and weights for L2 it is the estimator's ``joint``.
+noise and weights for L2 it is ``method="joint"`` of ``KMeans``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.private_kmeans import clusters, column_scales, half_widths, inside_space
+from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales, half_widths
 from discreet.models.method import Method
 from discreet.models.mixture.joint import JointMixture
 from discreet.queries.moments.clipped_moments import Components
@@ -29,12 +29,13 @@ Array = NDArray[np.float64]
 
 
 def packed_start(count: int, space: Box | Ball, rng: np.random.Generator) -> Array:
-    """Return centres in v, about as far apart from each other as they fit (sphere packing, Su et al. 2016)."""
+    """Return centres in v that are about as far apart as possible (sphere packing, Su et al. 2016)."""
     half = half_widths(space)
 
-    def thrown(distance: float) -> Array | None:
+    def throw_darts(distance: float) -> Array | None:
+        """Return K random points that are this far apart; None where they do not fit."""
         border = np.maximum(half - distance / 2.0, 0.0)
-        darts = inside_space(space, rng.uniform(-border, border, (50 * count, len(half))))
+        darts = clip_to_space(space, rng.uniform(-border, border, (50 * count, len(half))))
         result: list[int] = []
         free = np.ones(len(darts), dtype=bool)
         while free.any() and len(result) < count:
@@ -42,10 +43,10 @@ def packed_start(count: int, space: Box | Ball, rng: np.random.Generator) -> Arr
             free &= ((darts - darts[result[-1]]) ** 2).sum(axis=1) >= distance**2
         return darts[result] if len(result) == count else None
 
-    best = inside_space(space, rng.uniform(-half, half, (count, len(half))))
+    best = clip_to_space(space, rng.uniform(-half, half, (count, len(half))))
     low, high = 0.0, 2.0 * float(np.linalg.norm(half))
     for _ in range(12):
-        centers = thrown((low + high) / 2.0)
+        centers = throw_darts((low + high) / 2.0)
         if centers is None:
             high = (low + high) / 2.0
         else:
@@ -61,7 +62,7 @@ def lloyd_weights(dimension: int) -> tuple[float, float, float]:
 
 
 def lloyd_steps(count: int, dimension: int, rows: int | None, epsilon: float) -> int:
-    """Return the number of iterations of Su et al. 2016, ε/ε_m between 2 and 7; 5 where nobody knows the rows."""
+    """Return the number of iterations of Su et al. 2016, ε/ε_m between 2 and 7; 5 without a public number of rows."""
     if rows is None:
         return 5
     ratio = (4.0 * dimension * 0.225**2) ** (1.0 / 3.0)
@@ -71,7 +72,7 @@ def lloyd_steps(count: int, dimension: int, rows: int | None, epsilon: float) ->
 
 @dataclass(frozen=True)
 class DPLloyd(Method[Components]):
-    """Lloyd's iterations on noisy counts and sums, from a start that knows nothing of the rows.
+    """Lloyd's iterations on noisy counts and sums, from a start that does not depend on the rows.
 
     Parameters
     ----------
@@ -79,8 +80,8 @@ class DPLloyd(Method[Components]):
     weights : tuple of three floats
         a², b² and 0 of the statistic.
     composition : str
-        ``"linear"``: Laplace noise, ε shared equally. ``"zcdp"``: Gaussian noise, set by zCDP. ``"exact"``: Gaussian
-        noise, composed exactly.
+        ``"linear"``: Laplace noise, ε shared equally. ``"zcdp"``: Gaussian noise, calibrated by zCDP. ``"exact"``:
+        Gaussian noise, composed exactly.
     """
 
     count: int
@@ -90,7 +91,7 @@ class DPLloyd(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Every step the same."""
+        """Equal shares."""
         return [1.0 / self.steps] * self.steps
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
@@ -101,13 +102,13 @@ class DPLloyd(Method[Components]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Run the loop; centres outside of the space are moved into it."""
+        """Run the iterations; centres outside of the space are clipped to it."""
         model = JointMixture(self.count, "spherical", True, weights=self.weights, name="k-means")
         even, g = np.ones(self.count), column_scales(space)
-        components = clusters(space, even, packed_start(self.count, space, rng), even)
+        components = cluster_components(space, even, packed_start(self.count, space, rng), even)
         releases = []
         for measure in measures:
             releases.append(measure(model.query(components, space)))
             result = model.maximize(components, releases[-1])
-            components = clusters(space, result.weights, inside_space(space, result.means * g), even)
+            components = cluster_components(space, result.weights, clip_to_space(space, result.means * g), even)
         return components, releases

@@ -1,19 +1,19 @@
-"""Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
+"""Private k-means: centres from a noisy histogram where there are few columns, else by clipped Lloyd steps.
 
 **Metric.** Distances are Euclidean in the data's own units, up to one factor for all columns. A row y of the unit ball
-is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v, and ``clusters`` takes
-them back to the unit ball, as components for ``clipped_moments``.
+is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v. ``cluster_components``
+maps them back to the unit ball, as components for ``clipped_moments``.
 
-**Few columns** (``GridKMeans``). One histogram with Laplace noise; k-means on its cells (``histogram_clusters``) is
-free, and needs no start, which is what a few noisy Lloyd steps get wrong. Laplace and not Gaussian: the noise of a
-count is 2√2/ε for a replaced row, about half of √2·σ(ε, δ) at δ = 10⁻⁶. So the fit is (ε, 0)-private. Where a Lloyd
-step is expected to be much finer than a cluster, two follow, clipped to the extent of each cluster; each is pooled with
-what was known, weighted by inverse variances.
+**Few columns** (``GridKMeans``). One histogram is released with Laplace noise. k-means on its cells
+(``histogram_clusters``) is post-processing, and needs no start, which a few noisy Lloyd steps depend on. The noise is
+Laplace and not Gaussian: that of a count is 2√2/ε for a replaced row, about half of √2·σ(ε, δ) at δ = 10⁻⁶. So the fit
+is (ε, 0)-private. Where a Lloyd step is expected to have much less noise than the extent of a cluster, two follow,
+clipped to the extent of each cluster. Each is pooled with the earlier centres by inverse variances.
 
-**More columns** (``ProjectedKMeans``). Mean and spread of all rows, then their covariance clipped to that spread; a
-histogram along its main axes; k-means on its cells; and Lloyd steps in all columns, each cluster's rows relative to its
-last centre and clipped to its radius. A centre on those axes has the same nearest rows in all columns as on the axes,
-since the rest of the distance is the same for all centres.
+**More columns** (``ProjectedKMeans``). The releases are: mean and spread of all rows; their covariance, clipped to that
+spread; a histogram along its main axes, on whose cells k-means runs; and Lloyd steps in all columns, in which each
+cluster's rows are taken relative to its last centre and clipped to its radius. A centre on those axes has the same
+nearest rows in all columns as on the axes, since the rest of the distance is the same for all centres.
 
 Every choice is a function of public numbers and earlier releases.
 """
@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.histogram_clusters import cells_along, found_clusters, grid_size
+from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
 from discreet.models.method import Method
-from discreet.models.noisy_sums import clip_eigenvalues, inside_ball, noise_of, positive_counts
+from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.moments.clipped_moments import (
@@ -50,49 +50,49 @@ __all__ = [
     "GridKMeans",
     "ProjectedKMeans",
     "adaptive_kmeans",
-    "clusters",
+    "clip_to_space",
+    "cluster_components",
     "column_scales",
     "half_widths",
-    "inside_space",
 ]
 
 Array = NDArray[np.float64]
 
-NARROWEST = 1e-6  # of the widest column: below it a column has no say in a distance
+NARROWEST = 1e-6  # least scale of a column relative to the widest one; below it a column does not affect distances
 
 
 def column_scales(space: Box | Ball) -> Array:
-    """Return g: what one step in the unit ball is in the data's own units, over the widest column's."""
+    """Return g: the scale of each column in the data's own units, over that of the widest column."""
     scale = np.asarray(space.scale)
     return np.asarray(np.maximum(scale / scale.max(), NARROWEST))
 
 
 def half_widths(space: Box | Ball) -> Array:
-    """Return how far the space goes from its centre in each column, in v."""
+    """Return the half-width of the space in each column, in v."""
     reach = 1.0 if isinstance(space, Ball) else 1.0 / math.sqrt(space.dimension)
     return reach * column_scales(space)
 
 
-def inside_space(space: Box | Ball, points: Array) -> Array:
-    """Return points of v moved into the space."""
+def clip_to_space(space: Box | Ball, points: Array) -> Array:
+    """Return points of v clipped to the space."""
     if isinstance(space, Ball):
-        return inside_ball(points)
+        return clip_to_ball(points)
     return np.clip(points, -half_widths(space), half_widths(space))
 
 
-def clusters(space: Box | Ball, counts: Array, centers: Array, radii: Array) -> Components:
-    """Return centres in v as components whose own coordinates are (v − centre)/radius; nearest is nearest in v."""
+def cluster_components(space: Box | Ball, counts: Array, centers: Array, radii: Array) -> Components:
+    """Return centres in v as components whose own coordinates are (v − centre)/radius, with the distances of v."""
     g = column_scales(space)
     covariances = radii[:, None, None] ** 2 * np.diag(1.0 / g**2)
     return Components(counts / counts.sum(), centers / g, covariances)
 
 
-FEW = 2  # columns; with three, looking for the main axes first is better already
-SMALLEST_RADIUS = 1e-4
+FEW = 2  # most columns for ``GridKMeans``; with three, finding the main axes first is better
+SMALLEST_RADIUS = 1e-4  # to which rows of a cluster are clipped
 
 
-def _counting(space: Box | Ball) -> Grid:
-    """Return two cells, whose counts sum to the number of rows."""
+def _counting_grid(space: Box | Ball) -> Grid:
+    """Return a grid of two cells, whose counts sum to the number of rows."""
     widths = half_widths(space)
     return Grid(space, 1 + (np.arange(len(widths)) == widths.argmax()))
 
@@ -100,13 +100,13 @@ def _counting(space: Box | Ball) -> Grid:
 def _sums(
     space: Box | Ball, components: Components, weights: tuple[float, float, float], shape: str = "spherical"
 ) -> MomentSums:
-    """Return counts, sums and, where they have a weight, squares of each cluster's rows, clipped to its radius."""
+    """Return the query of counts, sums and, with a weight, squares of each cluster's rows, clipped to its radius."""
     return MomentSums(ClippedMoments(components, 1.0, weights, shape, hard=True), space, "sums of clusters")
 
 
 @dataclass(frozen=True)
 class GridKMeans(Method[Components]):
-    """A histogram, k-means on its cells, and perhaps Lloyd steps.
+    """A histogram, k-means on its cells, and optional Lloyd steps.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class GridKMeans(Method[Components]):
     rows : int or None
         The number of rows where it is public. Else a twentieth of the budget counts them.
     steps : int
-        Of Lloyd, after the histogram; a tenth of the budget each, or half of it for all.
+        The number of Lloyd steps after the histogram. Each has a tenth of the budget, all together at most half.
     """
 
     count: int
@@ -127,7 +127,7 @@ class GridKMeans(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Of ε: for the number of rows, the histogram, the steps."""
+        """Shares of ε for the number of rows, the histogram and the steps."""
         counting = [] if self.rows is not None else [0.05]
         each = min(0.1, 0.5 / self.steps) if self.steps else 0.0
         return [*counting, 1.0 - sum(counting) - self.steps * each, *[each] * self.steps]
@@ -144,37 +144,40 @@ class GridKMeans(Method[Components]):
         releases: list[Release] = []
         rows: float | None = self.rows
         if rows is None:
-            releases.append(next(measures)(_counting(space)))
+            releases.append(next(measures)(_counting_grid(space)))
             rows = max(float(releases[0]["counts"].sum()), 1.0)
         half = half_widths(space)
         noise = self.noise / self.shares[len(releases)]
         grid = Grid(space, cells_along(grid_size(self.count, rows, noise, space.dimension), half))
         releases.append(next(measures)(grid))
         side = float((2.0 * half / np.array(grid.cells)).max())
-        result = found_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
-        components = clusters(space, result.counts, inside_space(space, result.centers), result.extents)
+        result = find_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
+        components = cluster_components(space, result.counts, clip_to_space(space, result.centers), result.extents)
         variances = result.variances
         for measure in measures:
             releases.append(measure(_sums(space, components, COUNTS_AND_SUMS)))
-            components, variances = _pooled(space, components, result.extents, variances, releases[-1])
+            components, variances = _pool_lloyd_step(space, components, result.extents, variances, releases[-1])
         return components, releases
 
 
-def _pooled(
+def _pool_lloyd_step(
     space: Box | Ball, components: Components, radii: Array, variances: Array, release: Release
 ) -> tuple[Components, Array]:
-    """Return centres between the last ones and what a Lloyd step says, and their variance a column."""
+    """Return the centres pooled with those of a Lloyd step, and the variance of a coordinate.
+
+    A centre c of variance v and its Lloyd step c + m of variance v' give c + g·m with g = v/(v + v'), of variance g·v'.
+    """
     counts = positive_counts(release)
-    moves = radii[:, None] * inside_ball(release["first"] / counts[:, None])
-    new = (radii * noise_of(release, "first") / counts) ** 2
-    gain = variances / (variances + new)
+    moves = radii[:, None] * clip_to_ball(release["first"] / counts[:, None])
+    new = (radii * noise_std(release, "first") / counts) ** 2  # v'
+    gain = variances / (variances + new)  # g
     centers = components.means * column_scales(space) + gain[:, None] * moves
-    return clusters(space, counts, inside_space(space, centers), radii), gain * new
+    return cluster_components(space, counts, clip_to_space(space, centers), radii), gain * new
 
 
 @dataclass(frozen=True)
 class ProjectedKMeans(Method[Components]):
-    """The shape of all rows, a histogram along its main axes, k-means on its cells, and Lloyd steps.
+    """The covariance of all rows, a histogram along its main axes, k-means on its cells, and Lloyd steps.
 
     Parameters
     ----------
@@ -183,7 +186,7 @@ class ProjectedKMeans(Method[Components]):
     noise : float
         The standard deviation of a count that has the whole budget.
     steps : int
-        Of Lloyd.
+        The number of Lloyd steps.
     """
 
     count: int
@@ -192,7 +195,7 @@ class ProjectedKMeans(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Of Σμ²: spread, covariance, histogram, and the steps, each the same."""
+        """Shares of Σμ² for spread, covariance, histogram and steps; the steps have equal shares."""
         return [0.05, 0.15, 0.3, *[0.5 / self.steps] * self.steps]
 
     def run(
@@ -201,13 +204,13 @@ class ProjectedKMeans(Method[Components]):
         """Return the clusters."""
         releases: list[Release] = []
 
-        def measured(query: Question) -> Release:
+        def measure(query: Question) -> Release:
             releases.append(next(measures)(query))
             return releases[-1]
 
         g, d = column_scales(space), space.dimension
-        middle, spread = _round_shape(space, measured)
-        rows, middle, covariance = _full_shape(space, middle, spread, measured)
+        middle, spread = _measure_spread(space, measure)
+        rows, middle, covariance = _measure_covariance(space, middle, spread, measure)
         values, vectors = np.linalg.eigh(covariance)
         few = min(3, d, max(1, self.count - 1))
         main, axes = values[::-1][:few], vectors.T[::-1][:few]
@@ -219,70 +222,72 @@ class ProjectedKMeans(Method[Components]):
         cells = cells_along(grid_size(self.count, rows, noise, few), reach)
         grid = ProjectedGrid(space, cells, axes * g, axes @ middle, reach)
         side = float((2.0 * reach / np.array(cells)).max())
-        result = found_clusters(grid.centers(), measured(grid), side, self.count, rng)
+        result = find_clusters(grid.centers(), measure(grid), side, self.count, rng)
 
-        mean = inside_space(space, middle + (result.centers - axes @ middle) @ axes)
+        mean = clip_to_space(space, middle + (result.centers - axes @ middle) @ axes)
         counts, spreads = result.counts, np.sqrt(result.squares + rest)
-        noise = self.noise / math.sqrt(self.shares[3] * ROUND[1])  # of the sums to come
+        noise = self.noise / math.sqrt(self.shares[3] * ROUND[1])  # of the sums of the Lloyd steps
         for step in range(self.steps):
             radii = _radii(spreads, math.sqrt(d) * noise / counts)
-            components = clusters(space, counts, mean, radii)
-            counts, moves, spreads = _moved(radii, measured(_sums(space, components, ROUND)))
-            settled = max(0, 2 * step - self.steps + 2) // 2  # the later centres have: their mean has less noise
-            mean = inside_space(space, mean + moves / (1.0 + settled))
-        return clusters(space, counts, mean, radii), releases
+            components = cluster_components(space, counts, mean, radii)
+            counts, moves, spreads = _read_lloyd_step(radii, measure(_sums(space, components, ROUND)))
+            settled = max(0, 2 * step - self.steps + 2) // 2  # average over the later steps: less noise
+            mean = clip_to_space(space, mean + moves / (1.0 + settled))
+        return cluster_components(space, counts, mean, radii), releases
 
 
 def _radii(spreads: Array, errors: Array) -> Array:
-    """Return radii to clip to: from 1.5 spreads up to 5, as long as the error of a centre is below 0.05 of a spread."""
+    """Return the radii at which noise moves a centre by 0.05 of a spread, between 1.5 and 5 spreads."""
     return np.asarray(np.maximum(spreads * np.clip(0.05 / errors, 1.5, 5.0), SMALLEST_RADIUS))
 
 
-def _alone(space: Box | Ball, center: Array, radius: float, shape: str, weights: tuple[float, float, float]) -> Query:
+def _moments_around(
+    space: Box | Ball, center: Array, radius: float, shape: str, weights: tuple[float, float, float]
+) -> Query:
     """Return the moments of all rows in the ball of this radius around a point of v."""
-    components = clusters(space, np.ones(1), center[None, :], np.full(1, radius))
+    components = cluster_components(space, np.ones(1), center[None, :], np.full(1, radius))
     return _sums(space, components, weights, shape)
 
 
-def _round_shape(space: Box | Ball, measured: Step) -> tuple[Array, float]:
-    """Return the mean of all rows, and their root mean squared distance to it, not below what noise lets us see."""
+def _measure_spread(space: Box | Ball, measure: Step) -> tuple[Array, float]:
+    """Return the mean of all rows, and their root mean squared distance to it, with two standard deviations added."""
     reach = 1.0 if isinstance(space, Ball) else float(np.linalg.norm(half_widths(space)))
-    release = measured(_alone(space, np.zeros(space.dimension), reach, "spherical", ROUND))
+    release = measure(_moments_around(space, np.zeros(space.dimension), reach, "spherical", ROUND))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
+    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
     square = float(release["second"][0]) / rows - float(mean @ mean)
-    least = 2.0 * noise_of(release, "second") / rows
-    return inside_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
+    least = 2.0 * noise_std(release, "second") / rows
+    return clip_to_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
 
 
 def _shrink(values: Array, noise: float | Array) -> Array:
     """Return noisy vectors in the unit ball, each shrunk by the share of noise in its squared length."""
     d = values.shape[-1]
     factors = shrinkage_factor(d * noise**2, (values**2).sum(axis=-1, keepdims=True), d)
-    return inside_ball(values * factors)
+    return clip_to_ball(values * factors)
 
 
-def _full_shape(space: Box | Ball, middle: Array, spread: float, measured: Step) -> tuple[float, Array, Array]:
-    """Return rows, mean and covariance, of the rows within two and a half times the spread."""
+def _measure_covariance(space: Box | Ball, middle: Array, spread: float, measure: Step) -> tuple[float, Array, Array]:
+    """Return the number of rows, their mean and their covariance, with rows clipped to 2.5 times the spread."""
     radius = max(2.5 * spread, SMALLEST_RADIUS)
-    release = measured(_alone(space, middle, radius, "full", FULL))
+    release = measure(_moments_around(space, middle, radius, "full", FULL))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
+    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
     d = len(mean)
     flat = np.eye(d) * (spread / radius) ** 2 / d
     differences = release["second"][0] / rows - np.outer(mean, mean) - flat
-    expected = d * (d + 1) / 2.0 * (noise_of(release, "second") / rows) ** 2
+    expected = d * (d + 1) / 2.0 * (noise_std(release, "second") / rows) ** 2
     share = shrinkage_factor(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
     covariance = clip_eigenvalues(flat + share * differences, 1e-6, 1.0)
-    return float(rows), inside_space(space, middle + radius * mean), radius**2 * covariance
+    return float(rows), clip_to_space(space, middle + radius * mean), radius**2 * covariance
 
 
-def _moved(radii: Array, release: Release) -> tuple[Array, Array, Array]:
-    """Return counts, moves of the centres and spreads after a Lloyd step. Where there is only noise, a centre stays."""
+def _read_lloyd_step(radii: Array, release: Release) -> tuple[Array, Array, Array]:
+    """Return counts, moves of the centres and spreads after a Lloyd step. A move that is noise alone is shrunk to 0."""
     counts = positive_counts(release)
-    means, noise = release["first"] / counts[:, None], noise_of(release, "first") / counts[:, None]
+    means, noise = release["first"] / counts[:, None], noise_std(release, "first") / counts[:, None]
     moves = _shrink(means, noise)
-    squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_of(release, "second") / counts
+    squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_std(release, "second") / counts
     return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
 
 
@@ -294,15 +299,15 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
     count : int
         K.
     curator : Curator
-        Asked for what is public: space, size, and what noise a loss means. Nothing is spent.
+        For what is public: space, size, and the noise that a loss needs. Nothing is spent.
     guarantee : Guarantee
     steps : int or None
-        Lloyd steps; None chooses.
+        The number of Lloyd steps; None to choose it.
     """
     space, rows = curator.space, curator.size.units
 
     def noise_at(loss: Loss) -> float:
-        distribution = curator.plan(_counting(space), loss).noise
+        distribution = curator.plan(_counting_grid(space), loss).noise
         assert distribution is not None
         return math.sqrt(distribution.variance)
 
@@ -310,7 +315,7 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
     d = space.dimension
     if d <= FEW:
         if steps is None:
-            # A Lloyd step at a tenth of the budget has noise √d·10·s·(1 + √d) on K/N of a cluster's extent.
+            # A Lloyd step with a tenth of the budget has noise of √d·(1 + √d)·10·s·K/N times a cluster's extent
             coarse = math.inf if rows is None else 10.0 * noise * (d + math.sqrt(d)) * count / max(rows, 1)
             steps = 2 if coarse <= 0.05 else 0
         return GridKMeans(count, noise, rows, steps)

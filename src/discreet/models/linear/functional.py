@@ -1,12 +1,12 @@
-"""Logistic regression from moments: its loss to second order, as Zhang et al. (2012) have it, from one release.
+"""``Functional``: logistic regression from one release of the moments of its second-order loss (Zhang et al. 2012).
 
-The moments and their bound are in ``discreet.queries.moments.coded_moments``. Minima are free.
+The moments and their bound are in ``discreet.queries.moments.coded_moments``. Minimisation is post-processing.
 
 **Weights.** θ = 2M⁻¹A has the noise 2M⁻¹(δA − δM·θ/2): of variance σ²/b² in each coordinate of A, and
 σ²‖θ‖²/(8c²) for M. So b² : c² = 1 : ‖θ‖/√8, for the ‖θ‖ that explains ``EXPLAINED`` of the labels' variance.
 
-**What to believe** is as in ``regression_line``: variances as ``spectrum`` has them, none below what noise could hide,
-and a ridge λ so that every direction explains about as much as all do on average, less what noise explains.
+**Shrinkage** is as in ``regression_line``: variances are corrected by ``spectrum`` and kept above what noise could
+hide, and the ridge λ assumes that every direction explains as much as all do on average, less what noise explains.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates
 from discreet.models.method import Method
-from discreet.models.noisy_sums import noise_of
+from discreet.models.noisy_sums import noise_std
 from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.coded_moments import CodedMoments
@@ -35,13 +35,13 @@ __all__ = ["Functional"]
 
 Array = NDArray[np.float64]
 
-EXPLAINED = 0.5
-WEAK = 1e-9
+EXPLAINED = 0.5  # assumed share of the labels' variance that the features explain
+WEAK = 1e-9  # least variance that a direction is assumed to explain
 
 
 @dataclass(frozen=True)
 class Functional(Method[LinearScores]):
-    """One release of moments by label, in coordinates found before.
+    """One release of moments by label, in coordinates that were found before.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class Functional(Method[LinearScores]):
 
     @property
     def shares(self) -> list[float]:
-        """Those of the coordinates, and the rest."""
+        """The shares of the coordinates, and the rest."""
         first = self.coordinates.shares
         return [*first, 1.0 - math.fsum(first)]
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
-        """Return what finds coordinates, and moments in the declared ones, which have as many numbers."""
+        """Return the questions that find coordinates, and moments in the declared ones, which are as many numbers."""
         declared = Features(space, self.coordinates.constant)
         return [*super().questions(space, number - 1), CodedMoments(declared, 0.5, self.classes, self.column)]
 
@@ -80,17 +80,17 @@ class Functional(Method[LinearScores]):
 def coded_minimum(release: Release, rows: float) -> Array:
     """Return the minimum of each problem, of shape (q, D), from a release of ``CodedMoments``; total."""
     first, count = release["first"] / rows, len(release["first"])
-    moved = (noise_of(release, "first") / rows) ** 2
-    if count > 1:  # each against the rest: y is 2·1{l = k} − 1
+    first_noise = (noise_std(release, "first") / rows) ** 2
+    if count > 1:  # one class against the rest: y = 2·1{l = k} − 1
         first = 2.0 * first - first.sum(axis=0)
-        moved *= count
-    noise = 0.5 * (noise_of(release, "second") / rows) ** 2
+        first_noise *= count
+    noise = 0.5 * (noise_std(release, "second") / rows) ** 2
     spectrum = Spectrum.from_matrix(release["second"] / rows, math.sqrt(noise))
-    values = np.maximum(spectrum.shrunk, HIDDEN * math.sqrt(noise * len(spectrum.values)))
-    along = 2.0 * (first @ spectrum.vectors) / values
+    values = np.maximum(spectrum.shrunk_values, HIDDEN * math.sqrt(noise * len(spectrum.values)))
+    along = 2.0 * (first @ spectrum.vectors) / values  # θ = 2M⁻¹A along the eigenvectors of M
     result = np.empty_like(along)
     for k, each in enumerate(along):
-        wide = 4.0 * moved + noise * float(each @ each)
-        explained = float((values * each**2 - wide / values).mean())
-        result[k] = each * values / (values + wide / max(explained, WEAK))
+        variance = 4.0 * first_noise + noise * float(each @ each)  # of 2(δA − δM·θ/2) along a direction
+        explained = float((values * each**2 - variance / values).mean())
+        result[k] = each * values / (values + variance / max(explained, WEAK))
     return np.asarray(result @ spectrum.vectors.T)

@@ -1,10 +1,10 @@
-"""Linear classifiers by a private minimum: how the budget and the ridge are chosen.
+"""``PrivateMinimum``: linear classifiers by objective or output perturbation, with a chosen budget split and ridge.
 
 Every choice is a function of public numbers: ε, δ, the numbers of columns, classes and rows a unit, and that of the
 rows where it is public. With noise of standard deviation σ in each coordinate of the objective and coefficients that
-are expected to be of size w in each, the ridge λ = (σ/w)² is the one that errs least; a ridge so small that the
-determinants would cost more than a part of ε is raised. Where there are rows enough they are seen in their own
-coordinates (``row_coordinates``).
+are expected to be of size w in each, the ridge λ = (σ/w)² has the least error. A ridge so small that the determinants
+would cost more than a given share of ε is raised. Where there are enough rows they are whitened first
+(``row_coordinates``).
 """
 
 from __future__ import annotations
@@ -35,42 +35,42 @@ from discreet.queries.objectives.minimum import (
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["WAYS", "PrivateMinimum"]
+__all__ = ["MECHANISMS", "PrivateMinimum"]
 
-WAYS: dict[str, MinimumMechanism] = {
+MECHANISMS: dict[str, MinimumMechanism] = {
     "objective": GaussianObjective(),
     "objective-2011": PureObjective(),
     "output": NoisyMinimum(),
 }
 
-EXPECTED = 1.0  # w: of a coefficient, in standard deviations of the rows
-DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # of ε: what determinants may cost by choice, and at all
-GENEROUS = 10.0  # ε from which on the ridge falls no more: floats would blur a minimum that hardly anything holds
-SMALLEST = 1e-7  # a pure ε for one minimum, below which its noise has no grid
-SOLVER = 0.03  # μ of what covers the solver's error, over that of the rest
+EXPECTED = 1.0  # w: expected size of a coefficient, in standard deviations of the rows
+DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # share of ε for the determinants: with a chosen ridge, and at most
+GENEROUS = 10.0  # ε above which the chosen ridge stays constant: with a smaller one float errors would dominate
+SMALLEST = 1e-7  # least pure ε of one minimum; below it the noise has no grid
+SOLVER = 0.03  # μ that covers the solver's error, relative to the μ of the noise
 
 
 @dataclass(frozen=True)
 class PrivateMinimum(Method[LinearScores]):
-    """Coordinates, where there are rows enough, and a minimum.
+    """Coordinates, where there are enough rows, and then a private minimum.
 
     Parameters
     ----------
-    way : str
-        One of ``WAYS``.
+    mechanism : str
+        One of ``MECHANISMS``.
     loss : MarginLoss
     classes : int
     guarantee : Guarantee
     coordinates : Coordinates
     max_rows : int
-        Rows a unit may have.
+        The largest number of rows of a unit.
     ridge : float, optional
         λ in the coordinates in which rows have norm at most 1; chosen where it is None.
     column : int
         Which of the columns of categories holds the labels.
     """
 
-    way: str
+    mechanism: str
     loss: MarginLoss
     classes: int
     guarantee: Guarantee
@@ -85,7 +85,7 @@ class PrivateMinimum(Method[LinearScores]):
 
     @property
     def shares(self) -> Sequence[float]:
-        """Those of the coordinates, and the rest for the minimum."""
+        """The shares of the coordinates, and the rest for the minimum."""
         first = self.coordinates.shares
         return [*first, 1.0 - math.fsum(first)]
 
@@ -93,20 +93,18 @@ class PrivateMinimum(Method[LinearScores]):
     def _std(self) -> float:
         """About σ, of the noise in each coordinate of the objective."""
         pushes = count_pushes(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
-        if self.way == "objective-2011":
-            return (
-                pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.guarantee.epsilon
-            )
+        if self.mechanism == "objective-2011":
+            return pushes * math.sqrt(self._problems * (self.coordinates.n_features + 1.0)) / self.guarantee.epsilon
         return pushes / math.sqrt(self.coordinates.budget * self.shares[-1])
 
     @property
     def _ridge(self) -> float:
-        """λ; see the module, and for noise on the minimum what makes its own and the ridge's error alike."""
+        """λ of the module; for output perturbation, the λ at which the errors of noise and ridge are equal."""
         if self.ridge is not None:
             return self.ridge
         variance = self.coordinates.variance
         expected = EXPECTED / math.sqrt(variance)
-        if self.way == "output":
+        if self.mechanism == "output":
             curvature = self.loss.most_curvature * variance * self.coordinates.rows
             return math.sqrt(self._std * curvature / expected)
         return max(
@@ -120,14 +118,14 @@ class PrivateMinimum(Method[LinearScores]):
         return self.loss.most_curvature / math.expm1(min(most, 700.0))
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return Gaussian losses for the coordinates, and that of the minimum."""
-        if self.way == "objective-2011":
+        """Return Gaussian losses for the coordinates, and the loss of the minimum."""
+        if self.mechanism == "objective-2011":
             least = SMALLEST * self._problems
             if guarantee.epsilon < least:
                 raise ArgumentError("epsilon", guarantee.epsilon, f"at least {least:g} for method='objective-2011'")
             return (PureLoss(guarantee.epsilon, guarantee.neighbors),)
         *first, last = (math.sqrt(share) for share in self.shares)
-        if self.way == "output":
+        if self.mechanism == "output":
             return super().losses(guarantee)
         if self._ridge < self._least_ridge(MOST_DETERMINANT):
             raise ValueError(
@@ -141,16 +139,16 @@ class PrivateMinimum(Method[LinearScores]):
         return _calibrated(guarantee, tuple(first), own)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
-        """Return what finds coordinates, and the minimum in the declared ones, which has as many numbers."""
+        """Return the questions that find coordinates, and the minimum in the declared ones (as many numbers)."""
         return [*super().questions(space, number - 1), self._minimum(Features(space, self.coordinates.constant))]
 
     def _minimum(self, features: Features) -> Minimum:
-        return Minimum(features, self.loss, self._ridge, self.classes, WAYS[self.way], self.column)
+        return Minimum(features, self.loss, self._ridge, self.classes, MECHANISMS[self.mechanism], self.column)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[LinearScores, list[Release]]:
-        """Find coordinates, and the minimum in them."""
+        """Find coordinates, and then the minimum in them."""
         seen = self.coordinates.find(space, rng, measures)
         release = next(measures)(self._minimum(seen.features))
         return seen.features.scores(release["theta"]), [*seen.releases, release]

@@ -1,8 +1,8 @@
-"""The coordinates in which linear classifiers are found: the unit ball's, or the rows' own.
+"""``Coordinates``: those in which linear classifiers are fitted, of the unit ball or whitened by a private covariance.
 
-In the rows' own coordinates every direction has the same variance. So noise is the same share of each, and a gradient
-has the right length in each of them. They are found in some rounds of one Gaussian (``one_gaussian``), whatever the
-labels, with a small part of the budget; where even all of it would find nothing but noise they are left out.
+In whitened coordinates every direction has the same variance, so the noise is the same share of each, and a gradient
+has the right length in each. They are found in some rounds of one Gaussian (``one_gaussian``), whatever the labels,
+with a small share of the budget. Where these rounds would find nothing but noise they are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
+from discreet.models.method import growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -26,22 +27,31 @@ from discreet.queries.counts.count_queries import Count
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.records import Ball, Box
 
-__all__ = ["CONSTANT", "Coordinates", "Seen"]
+__all__ = ["CONSTANT", "Coordinates", "FittedCoordinates"]
 
 CONSTANT = 0.35  # κ, where there is an intercept
-PART = 0.15  # of the squared budget
-COUNTED = 0.02  # of it, for the number of rows, where nothing else tells
+PART = 0.15  # share of the squared budget for the rounds
+COUNTED = 0.02  # share for the number of rows, where it is not known otherwise
 ROUNDS = 3
-GROWTH = 1.5  # of the budget from one round to the next
-LEVEL = 0.9  # of a Gaussian that is not clipped, at least
-LEAST_CLIPPED = 1e-3
-TAIL = 15.0  # columns over μ·rows, times this, to the power of 1.5, is the share that is clipped in between
-WORTHWHILE = 0.17  # squared error of eigenvalues by the noise of all rounds, a column
+LEVEL = 0.9  # least probability that a Gaussian row is not clipped
+LEAST_CLIPPED = 1e-3  # least probability that it is
+TAIL = 15.0  # between these two the probability of being clipped is (15·d/(μ·rows))^1.5
+WORTHWHILE = 0.17  # largest squared error of eigenvalues a column, by the noise of all rounds, for them to pay off
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Features, about how many rows there are, and about the variance of a feature's coordinate."""
+class FittedCoordinates:
+    """Coordinates that were found.
+
+    Attributes
+    ----------
+    features : Features
+    rows : float
+        The approximate number of rows.
+    variance : float
+        The approximate variance of a coordinate of the features.
+    releases : list of Release
+    """
 
     features: Features
     rows: float
@@ -51,7 +61,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """How coordinates are found.
+    """How coordinates are chosen and found.
 
     Parameters
     ----------
@@ -64,9 +74,9 @@ class Coordinates:
     budget : float
         μ² of the whole fit.
     own : bool, optional
-        Whether the rows' own are found; by default where that is worthwhile.
+        Whether whitened coordinates are found; by default where that is worthwhile.
     counted : bool
-        Whether rows are counted where nothing else tells their number.
+        Whether rows are counted where their number is not known otherwise.
     """
 
     dimension: int
@@ -93,25 +103,25 @@ class Coordinates:
 
     @property
     def rows(self) -> int:
-        """How many rows there are, or a guess."""
+        """The number of rows, or a guess where it is not public."""
         return max(self.size.units or GUESS, 1)
 
     @property
-    def size_of_features(self) -> int:
-        """D."""
+    def n_features(self) -> int:
+        """D: the number of features, the constant included."""
         return self.dimension + (self.constant > 0.0)
 
     @property
     def variance(self) -> float:
-        """About the variance of a feature's coordinate."""
+        """The approximate variance of a coordinate of the features."""
         share, d = 1.0 - self.constant**2, self.dimension
-        if not self.adapted:
-            return share / (4.0 * d)  # a standard deviation is half of the half-width of its column
+        if not self.is_adapted:
+            return share / (4.0 * d)  # assuming standard deviations of half of the half-width of a column
         return share * float(self.clipping.response().kappa) / self.clipping.squared
 
     @property
-    def adapted(self) -> bool:
-        """Whether the rows' own are found: as asked for, or where rounds find more than noise.
+    def is_adapted(self) -> bool:
+        """Whether whitened coordinates are found: as requested, or where the rounds would find more than noise.
 
         At radius² d + 2 noise spreads eigenvalues by about 2√d(d + 2)/(μ·rows).
         """
@@ -122,27 +132,26 @@ class Coordinates:
 
     @property
     def shares(self) -> list[float]:
-        """The part of the squared budget that each of the first releases has; the rest is left to others."""
-        if self.adapted:
-            rounds = GROWTH ** np.arange(ROUNDS)
-            return [float(share) for share in PART * rounds / rounds.sum()]
+        """The share of the squared budget of each release that finds coordinates."""
+        if self.is_adapted:
+            return growing_shares(PART, ROUNDS)
         return [COUNTED] if self.size.rows is None and self.counted else []
 
     @property
     def clipping(self) -> Clipping:
-        """How rows are clipped in their own coordinates: less where there is less noise."""
+        """How rows are clipped in whitened coordinates: less where there is less noise."""
         tail = (TAIL * self.dimension / (math.sqrt(self.budget) * self.rows)) ** 1.5
         return Clipping.at_quantile(self.dimension, 1.0 - min(max(tail, LEAST_CLIPPED), 1.0 - LEVEL))
 
-    def find(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> Seen:
-        """Return the features, from as many releases as there are shares."""
+    def find(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> FittedCoordinates:
+        """Return the coordinates, from one release for each of ``shares``."""
         d = self.dimension
-        if self.adapted:
+        if self.is_adapted:
             one = OneGaussian(Shape("full", d), self.clipping, self.neighbors, self.size.rows is None)
             start = one.initialize(d, rng)
             gaussian, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))
             features = Features(space, self.constant, gaussian, self.clipping.radius)
-            return Seen(features, released_rows(releases[-1]), self.variance, releases)
+            return FittedCoordinates(features, released_rows(releases[-1]), self.variance, releases)
         releases = [measure(Count()) for measure in islice(measures, len(self.shares))]
         rows = released_rows(releases[0], "count") if releases else float(self.rows)
-        return Seen(Features(space, self.constant), rows, self.variance, releases)
+        return FittedCoordinates(Features(space, self.constant), rows, self.variance, releases)

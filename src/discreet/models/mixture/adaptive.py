@@ -1,6 +1,6 @@
-"""The adaptive method: one Gaussian first, then a mixture, and how the two share the budget.
+"""``Adaptive``: fits a Gaussian mixture in two phases, a single Gaussian first and then the mixture.
 
-Every choice is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
+How the phases share the budget is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.method import Method
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture
 from discreet.models.mixture.joint import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
@@ -27,32 +27,32 @@ from discreet.records import Ball, Box
 
 __all__ = ["Adaptive"]
 
-GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
-ROUNDS = 4  # of phase 1
-GROWTH = 1.5  # of the budget from one of them to the next
-GROWING = 30  # rounds; what comes after them, where so many are asked for, is alike
-WORTHWHILE = 0.25  # nats a column that the noise of one round may cost
-MANY_COLUMNS = 500  # beyond, the rounds take long
-DISTINCT = 0.05  # up to this error of its mean a component is well told apart
-HOPELESS = 0.2  # above this error of its mean a component is noise
+GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
+ROUNDS = 4  # releases of phase 1
+WORTHWHILE = 0.25  # most nats a column that the noise of one release may cost for further rounds to pay off
+MANY_COLUMNS = 500  # with more columns the rounds take too long
+DISTINCT = 0.05  # largest squared error of its mean at which a component is well distinguished from the others
+HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 
 @dataclass(frozen=True)
 class Adaptive(Method[Components]):
-    """Phase 1 and phase 2, and how they share the budget.
+    """Phase 1 finds one Gaussian (``OneGaussian``), phase 2 the mixture (``AdaptiveMixture``).
 
     Parameters
     ----------
     count : int
-        K.
+        K, the number of components.
     shape : Shape
+        The covariance type.
     neighbors : Neighbors
     size : PublicSize
     budget : float
-        μ² of the fit.
+        μ² of the whole fit.
     steps : int
-        Of phase 2; of phase 1 where there is no other.
+        The number of releases of phase 2, or of phase 1 where that is the only one.
     prior : Prior or None
+        If given, the result is the posterior mode.
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
@@ -60,15 +60,16 @@ class Adaptive(Method[Components]):
     Attributes
     ----------
     rows : int
-        Their number, or a guess where it is not public.
+        The number of rows, or a guess where it is not public.
     mean_noise : float
-        About the squared error of a component's mean in its own coordinates, from one release of all the budget.
+        Approximate squared error of a component's mean in its own coordinates, if one release had all of the budget.
     difficulty : float
-        What the noise of one release of one Gaussian's covariance with all of the budget costs, in nats.
-    single : bool
-        Whether one Gaussian is all that can be had: asked for, or since a mixture would be noise.
+        The cost, in nats, of the noise on the covariance of one Gaussian, if one release had all of the budget.
+    is_single : bool
+        Whether only one Gaussian is fitted: because K = 1, or because the means of a mixture would be dominated by
+        noise.
     first : float
-        The part of the budget that phase 1 has.
+        The share of the budget of phase 1.
     """
 
     count: int
@@ -83,7 +84,7 @@ class Adaptive(Method[Components]):
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
-    single: bool = field(init=False)
+    is_single: bool = field(init=False)
     first: float = field(init=False)
 
     @classmethod
@@ -100,7 +101,7 @@ class Adaptive(Method[Components]):
         part: float = 1.0,
         spectral: bool = False,
     ) -> Adaptive:
-        """Return the method for a guarantee, with a part of its squared budget."""
+        """Return the method for a guarantee, with the share ``part`` of its squared budget."""
         d = space.dimension
         budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
@@ -113,31 +114,31 @@ class Adaptive(Method[Components]):
         difficulty = self.shape.energy() / 4.0 / self.budget * ((d + 2.0) / rows) ** 2
         single = self.count == 1 or mean_noise > HOPELESS
         first = 1.0 if single else min(max(1.5 * math.sqrt(difficulty), 0.1), 0.85)
-        result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "single": single, "first": first}
+        result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "is_single": single, "first": first}
         for name, value in result.items():
             object.__setattr__(self, name, value)
 
     @property
-    def affordable(self) -> int:
-        """How many components the budget can tell apart well, of those that were asked for."""
+    def distinguishable(self) -> int:
+        """The number of components that the budget can distinguish well, at most K."""
         return max(min(int(self.count * math.sqrt(DISTINCT / self.mean_noise)), self.count), 1)
 
     @property
-    def worthwhile(self) -> bool:
-        """Whether a single Gaussian is better found in some rounds than by one release of all the budget."""
+    def is_worthwhile(self) -> bool:
+        """Whether several rounds find a single Gaussian better than one release with all of the budget."""
         d = self.shape.dimension
         return d <= MANY_COLUMNS and self.difficulty <= WORTHWHILE * d
 
     def default_steps(self) -> int:
-        """Return how many steps suit the budget: more where there is less noise."""
-        return ROUNDS if self.single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
+        """Return the number of steps that suits the budget: more steps where there is less noise."""
+        return ROUNDS if self.is_single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in phase 1, equal ones in phase 2."""
-        rounds = GROWTH ** np.minimum(np.arange(self.steps if self.single else ROUNDS), GROWING)
-        first: list[float] = (self.first * rounds / rounds.sum()).tolist()
-        return first if self.single else first + [(1.0 - self.first) / self.steps] * self.steps
+        """Growing shares in phase 1, equal shares in phase 2."""
+        if self.is_single:
+            return growing_shares(self.first, self.steps)
+        return growing_shares(self.first, ROUNDS) + [(1.0 - self.first) / self.steps] * self.steps
 
     @property
     def clipping(self) -> Clipping:
@@ -147,13 +148,13 @@ class Adaptive(Method[Components]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Find one Gaussian, spread the components over it, and improve them."""
-        counted, rounds = self.size.rows is None, self.steps if self.single else ROUNDS
+        """Find one Gaussian, spread the components over it, and improve them by EM."""
+        counted, rounds = self.size.rows is None, self.steps if self.is_single else ROUNDS
         one = OneGaussian(self.shape, self.clipping, self.neighbors, counted, self.metric, self.spectral)
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, rounds))
         rows = released_rows(releases[-1])
-        if self.single:
+        if self.is_single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
@@ -165,7 +166,7 @@ class Adaptive(Method[Components]):
         return result, releases
 
     def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
-        """Return phase 2's model, for about so many rows."""
+        """Return the model of phase 2, for the Gaussian of phase 1 and about ``rows`` rows."""
         d, second = self.shape.dimension, (1.0 - self.first) / self.steps
         cost = self.difficulty * (self.rows / rows) ** 2
         clipping = Clipping.at_quantile(d, _level(cost * self.count**2 / second, 0.3))
@@ -175,5 +176,5 @@ class Adaptive(Method[Components]):
 
 
 def _level(cost: float, most: float) -> float:
-    """Return how much of a Gaussian to leave unclipped: less where noise costs more."""
+    """Return the probability that a Gaussian row is not clipped: smaller where noise costs more."""
     return 1.0 - min(max(math.sqrt(cost), 0.01), most)

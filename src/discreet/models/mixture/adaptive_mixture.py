@@ -1,14 +1,19 @@
-"""Adaptive DP-EM: a mixture of Gaussians in which each component is measured in its own coordinates of the last step.
+"""Adaptive DP-EM: a Gaussian mixture whose components are each measured in the coordinates of their last estimate.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it. Where the
-   budget could not tell the components' means from noise, it all goes here and they are all this one Gaussian.
-2. In each step all components' clipped moments are one release (``clipped_moments``). Clipping is undone
-   (``own_coordinates``), and what comes out is mapped back and pooled with the steps before (``shrinkage``): a new
-   estimate weighs t^(−0.6), or more where it differs from the pool by more than noise can explain, or less where its
-   noise is much the larger.
-3. The next step's parameters follow from the pool by shrinkage: means are shrunk to their common centre, a shared
-   covariance to that of phase 1 less the scatter of the means, and each covariance to the shared one, its size
-   and its shape apart. Eigenvalues stay above what their noise could hide.
+1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it. If the budget could not
+   distinguish the components' means from noise, all of it is spent here, and all components are this one Gaussian.
+2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
+   (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
+   (``shrinkage``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by more
+   than noise can explain, and smaller where the noise of the new estimate is much larger than that of the pool.
+3. The parameters of the next step follow from the pool by shrinkage. Means are shrunk to their common centre. A shared
+   covariance is shrunk to that of phase 1 minus the scatter of the means. Each component's covariance is shrunk to the
+   shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide.
+
+In what follows component k has the mean m, the covariance LLᵀ of the last step, and the coordinates z = L⁻¹(y − m), in
+which rows are clipped to the radius R: c(z) = z·min(1, R/‖z‖). N is its number of rows. The noise of its covariance
+estimate is described by v and a frame A: it is L_A G L_Aᵀ with L_A L_Aᵀ = A and G symmetric with variance v off the
+diagonal and 2v on it (``own_coordinates``).
 """
 
 from __future__ import annotations
@@ -23,13 +28,13 @@ from scipy.cluster.vq import kmeans2
 
 from discreet.door import Release
 from discreet.models.mixture.moment_model import MomentModel
-from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.mixture.own_coordinates import WORTH, Clipping, Shape
 from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
     clip_eigenvalues,
-    inside_ball,
-    noise_of,
+    clip_to_ball,
+    noise_std,
     released_counts,
     released_rows,
 )
@@ -38,23 +43,25 @@ from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
 Array = NDArray[np.float64]
 
-LEAST_SHARE = 0.05  # of an equal share of the rows: no component has fewer
-LEAST_RATIO, MOST_RATIO = 0.03, 30.0  # what a covariance may do in one step, relative to the step before
-POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0
-WORTH = 0.1  # nats a dimension that a covariance of its own may bring
-ANISOTROPY = 0.5  # of where centres start; 0: whitened coordinates, 1: the Gaussian's own
-TRIES = 3
-FEW = 50  # components for which it pays to look for a good spread; many cover the Gaussian anyway
+LEAST_SHARE = 0.05  # smallest weight of a component, relative to 1/K
+LEAST_RATIO, MOST_RATIO = 0.03, 30.0  # limits on a covariance's eigenvalues, relative to the step before
+POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0  # of the shrinkage factors, in standard deviations
+FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to the optimal v/(v + v')
+LEAST_GAIN = 0.02  # that limit is never below
+LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
+ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
+TRIES = 3  # k-means runs, of which the best is taken
+FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """What the releases so far say, and the parameters that follow.
+    """Estimates pooled over the releases so far, and the parameters that follow from them.
 
     Attributes
     ----------
     step : int
-        How many releases are in it.
+        The number of releases in the pool.
     components : Components
         The parameters at which the next step measures.
     counts, means, covariances : array
@@ -62,10 +69,10 @@ class Pool:
     count_noise : float
         The variance of each pooled count.
     mean_noise, covariance_noise : array of shape (K,)
-        Variances of the noise in the coordinates of ``frames``: of a coordinate of the mean, and of the covariance, v
-        of ``own_coordinates``.
+        Variances of the noise in the coordinates of ``frames``: that of each coordinate of the mean, and the v of the
+        covariance.
     frames : array of shape (K, d, d)
-        LLᵀ of the coordinates that the noise is white in.
+        A: the noise is white in the coordinates of its factor.
     """
 
     step: int
@@ -79,7 +86,7 @@ class Pool:
     frames: Array
 
     @classmethod
-    def starting(cls, components: Components) -> Pool:
+    def empty(cls, components: Components) -> Pool:
         """Return an empty pool."""
         none = np.zeros(components.count)
         return cls(
@@ -88,30 +95,31 @@ class Pool:
 
 
 def rows_to_divide_by(counts: Array, variance: float, release: Release) -> Array:
-    """Return pooled counts, each at least twice its noise and a twentieth of an equal share of all rows."""
-    share = LEAST_SHARE * released_rows(release) / len(counts)
+    """Return pooled counts, each at least two standard deviations of its noise and a twentieth of (all rows)/K."""
+    share = LEAST_SHARE * released_rows(release) / len(counts)  # 0.05·N/K
     return np.asarray(np.maximum(counts, max(share, 2.0 * math.sqrt(variance))))
 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveMixture(MomentModel[Pool]):
-    """K Gaussians, each in its own coordinates.
+    """K Gaussians, each measured in its own coordinates.
 
     Parameters
     ----------
     count : int
         K.
     base : Components
-        The one Gaussian of phase 1.
+        The single Gaussian of phase 1.
     clipping : Clipping
-        Of the rows in each component's coordinates.
+        How rows are clipped in each component's coordinates.
     shape : Shape
+        The covariance type.
     weights : tuple of three floats
         a², b², c² of the statistic.
     steps : int
-        How many steps there will be; the last one shrinks fully.
+        The total number of steps; the last one shrinks fully.
     narrowest : float
-        No eigenvalue of a covariance is below, while there are steps to come.
+        Lower limit on the eigenvalues of covariances before the last step.
     """
 
     count: int
@@ -124,20 +132,20 @@ class AdaptiveMixture(MomentModel[Pool]):
     name: str = "adaptive mixture"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
-        """Return components spread over the base."""
-        return Pool.starting(spread_over(self.base, self.count, rng))
+        """Return an empty pool, with components spread over the base."""
+        return Pool.empty(spread_over(self.base, self.count, rng))
 
     def moments(self, params: Pool) -> ClippedMoments:
         """Return the statistic in each component's own coordinates."""
         return ClippedMoments(params.components, self.clipping.radius, self.weights, self.shape.name)
 
     def maximize(self, params: Pool, release: Release) -> Pool:
-        """Return the pool with one more release, and what follows from it."""
-        gain, k = forgetting_gain(params.step), params.components.count
-        new = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
-        moved = float(((new.value - params.counts) ** 2).sum())
-        fast = max(gain, shrinkage_factor(new.variance * k, moved, k))
-        counts, count_noise = Estimate(params.counts, params.count_noise).pool(new, fast)
+        """Return the pool with one more release, and the parameters that follow from it."""
+        gain, k = forgetting_gain(params.step), params.components.count  # g = t^(−0.6)
+        new = Estimate(released_counts(release), noise_std(release, "counts") ** 2)
+        squared_change = float(((new.value - params.counts) ** 2).sum())  # ‖n' − n‖², of noise K·v'
+        count_gain = max(gain, shrinkage_factor(new.variance * k, squared_change, k))
+        counts, count_noise = Estimate(params.counts, params.count_noise).pool(new, count_gain)
         rows = rows_to_divide_by(counts, count_noise, release)
         estimates = enumerate(self._estimates(params, release, rows))
         each = [self._pool(params, k, mean, covariance, gain) for k, (mean, covariance) in estimates]
@@ -146,130 +154,143 @@ class AdaptiveMixture(MomentModel[Pool]):
             params.step + 1, params.components, counts, count_noise, means, mean_noise, covariances, covariance_noise,
             frames,
         )  # fmt: skip
-        weights = rows / rows.sum()
+        weights = rows / rows.sum()  # w_k
         centres, between = self._shrink_means(pool, weights)
         shared = self._shared_factor(pool, weights, between)
         shrunk = np.array([self._shrink_covariance(pool, k, shared) for k in range(len(weights))])
-        return replace(pool, components=Components(weights, inside_ball(centres), shrunk))
+        return replace(pool, components=Components(weights, clip_to_ball(centres), shrunk))
 
     def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[tuple[Estimate, Estimate]]:
-        """Yield mean and covariance of each component as one release has them, in the coordinates of the unit ball.
+        """Yield the mean and covariance of each component from one release, in the coordinates of the unit ball.
 
-        Clipping is undone. Variances are those of white noise in the component's own coordinates z = L⁻¹(y − m).
+        Clipping is undone. The variances are those of white noise in the component's own coordinates z = L⁻¹(y − m).
         """
         shape, clipping, components = self.shape, self.clipping, params.components
         firsts = release["first"] / rows[:, None]  # E[c(z)]/R
         tied = shape.name == "tied"  # one matrix over all rows
-        per = np.full(len(rows), rows.sum()) if tied else rows
+        per = np.full(len(rows), rows.sum()) if tied else rows  # rows that each second moment is over
         seconds = shape.matrices(release["second"], components.count) / per[:, None, None]  # E[c(z)c(z)ᵀ]/R²
-        outers = firsts[:, :, None] * firsts[:, None, :]
-        if tied:
+        outers = firsts[:, :, None] * firsts[:, None, :]  # E[c(z)]E[c(z)]ᵀ/R²
+        if tied:  # Σ w_k E_k[c]E_k[c]ᵀ/R²
             outers = np.broadcast_to(np.einsum("k,kij->ij", rows / rows.sum(), outers), outers.shape)
-        first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
+        first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
         for k, factor in enumerate(components.factors):
+            # h = R·E[c/R]/β₁, C, and its mean diagonal entry s
             shift, own, size = clipping.undo(firsts[k], shape.restrict(seconds[k] - outers[k]))
-            # Near the border of the ball the clipped mean says less and less about the shift: undone as for a point.
+            # h/√(1 − ‖E[c]/R‖²): near the border of the ball the clipped mean responds less and less to a shift
             shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
-            inside = inside_ball(shift, clipping.radius)
-            own = shape.restrict(own + np.outer(shift - inside, shift - inside))
+            inside = clip_to_ball(shift, clipping.radius)  # a mean moves by R at most in one step …
+            own = shape.restrict(own + np.outer(shift - inside, shift - inside))  # … and C covers the rest of the shift
             response = clipping.response(size)
-            moved = first_noise * clipping.radius / rows[k] / response.beta1  # σ₁R/(Nβ₁)
-            entry = second_noise * clipping.squared / per[k] / response.beta2  # σ₂R²/(Nβ₂)
+            shift_std = first_noise * clipping.radius / rows[k] / response.beta1  # σ₁R/(Nβ₁)
+            entry_std = second_noise * clipping.squared / per[k] / response.beta2  # σ₂R²/(Nβ₂), on the diagonal
             yield (
-                Estimate(components.means[k] + factor @ inside, moved**2),  # m + L·shift
-                Estimate(factor @ own @ factor.T, 0.5 * entry * entry),  # L·C·Lᵀ; v of ``own_coordinates``
+                Estimate(components.means[k] + factor @ inside, shift_std**2),  # m + Lh
+                Estimate(factor @ own @ factor.T, 0.5 * entry_std * entry_std),  # LCLᵀ, v
             )
 
     def _pool(
         self, params: Pool, k: int, mean: Estimate, covariance: Estimate, gain: float
     ) -> tuple[Array, float, Array, float, Array]:
-        """Return mean, its noise, covariance, its noise, and the frame of both, with one more estimate."""
-        frame = params.components.covariances[k]
+        """Return mean, its noise, covariance, its noise, and the frame of both, pooled with one more estimate.
+
+        Below, m, C, v and A are those of the pool, and m', C', v' and A' = LLᵀ those of the new estimate.
+        """
+        frame = params.components.covariances[k]  # A'
         if params.step == 0:
             return *mean, *covariance, frame
-        shape, d, whiten = self.shape, self.shape.dimension, params.components.whitening[k]
+        shape, d, whiten = self.shape, self.shape.dimension, params.components.whitening[k]  # L⁻¹
         old_mean = Estimate(params.means[k], float(params.mean_noise[k]))
         old = Estimate(params.covariances[k], float(params.covariance_noise[k]))
-        if covariance.variance > 4.0 * old.variance:  # at most g = v/(v + v')
-            gain = min(gain, max(old.variance / (old.variance + covariance.variance), 0.02))
-        moved = whiten @ (mean.value - old_mean.value)  # L⁻¹(m' − m), whose noise has E‖·‖² = d·v
-        changed = whiten @ (covariance.value - old.value) @ whiten.T  # L⁻¹(C' − C)L⁻ᵀ
-        spread = covariance.variance * shape.energy()  # E‖·‖² of its noise
-        gain = max(
+        if covariance.variance > FAR_NOISIER * old.variance:  # g ≤ v/(v + v')
+            gain = min(gain, max(old.variance / (old.variance + covariance.variance), LEAST_GAIN))
+        mean_change = whiten @ (mean.value - old_mean.value)  # L⁻¹(m' − m); its noise has E‖·‖² = d·v'_mean
+        change = whiten @ (covariance.value - old.value) @ whiten.T  # L⁻¹(C' − C)L⁻ᵀ
+        energy = covariance.variance * shape.energy()  # E‖·‖² of its noise, v'·(d² + d) if full
+        gain = max(  # a change that noise cannot explain raises the gain
             gain,
-            shrinkage_factor(mean.variance * d, float(moved @ moved), d, POOLING_CAUTION),
-            shrinkage_factor(spread, float((changed**2).sum()), shape.numbers, POOLING_CAUTION),
+            shrinkage_factor(mean.variance * d, float(mean_change @ mean_change), d, POOLING_CAUTION),
+            shrinkage_factor(energy, float((change**2).sum()), shape.numbers, POOLING_CAUTION),
         )
-        pooled = old.pool(covariance, gain)
-        # The frame in which the pooled noise is white: (1 − g)²·v·LLᵀ of before and g²·v'·LLᵀ of now
+        pooled = old.pool(covariance, gain)  # C + g(C' − C), of variance (1 − g)²v + g²v'
+        # The pooled frame is the average of both, by their shares of the variance: ((1 − g)²v·A + g²v'·A')/variance
         old_part, new_part = (1.0 - gain) ** 2 * old.variance, gain**2 * covariance.variance
         pooled_frame = (old_part * params.frames[k] + new_part * frame) / pooled.variance
         return *old_mean.pool(mean, gain), *pooled, pooled_frame
 
     def _shrink_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
-        """Return means shrunk to their common centre, and their scatter in the coordinates of the base."""
+        """Return means shrunk to their common centre, and their scatter in the coordinates of the base.
+
+        With u_k the whitened difference of a mean from the centre and f_k its shrinkage factor, the scatter is
+        Σ w_k f_k² u_k u_kᵀ.
+        """
         centre, differences, factors = shrink_means(
             pool.means, weights, self.base.whitening[0], pool.mean_noise, pool.frames, MEAN_CAUTION
         )
         shrunk = factors[:, None] * differences
-        between = np.einsum("k,ki,kj->ij", weights, shrunk, shrunk)  # Σ w_k s_k² u_k u_kᵀ
+        between = np.einsum("k,ki,kj->ij", weights, shrunk, shrunk)  # Σ w_k f_k² u_k u_kᵀ
         if pool.step < self.steps:
-            factors = np.maximum(factors, 0.3)  # while there are steps to come, components stay apart
-        return centre + factors[:, None] * (pool.means - centre), between
+            factors = np.maximum(factors, LEAST_MEAN_FACTOR)
+        return centre + factors[:, None] * (pool.means - centre), between  # centre + f_k(m_k − centre)
 
     def _shared_factor(self, pool: Pool, weights: Array, between: Array) -> Array:
-        """Return the Cholesky factor of the covariance that components share, as far as they do.
+        """Return the Cholesky factor of the covariance to which those of the components are shrunk.
 
-        In the coordinates of the base the covariance of all rows is I, so that within components I − ``between`` is
-        expected. The mean of the components' covariances is shrunk to that.
+        In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
+        covariance within components is I − ``between``. The weighted mean of the components' covariances is shrunk to
+        it.
         """
         shape, d, whiten = self.shape, self.shape.dimension, self.base.whitening[0]
+        # e_k = E‖·‖² of the noise of W C_k Wᵀ: v_k·energy(W A_k Wᵀ)
         noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
-        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), 0.1, 1.0)
-        precision = weights / (WORTH * d + noises / 4.0)  # p_k: less where noise is more than a covariance is worth
+        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), 0.1, 1.0)  # E = I − between
+        precision = weights / (WORTH * d + noises / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4): less where noise is large
         precision /= precision.sum()
-        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # Σ p_k C_k
-        noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² E‖·‖²_k
-        factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)
-        least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2s√(vd)
-        shared = clip_eigenvalues(expected + factor * (mean - expected), least, 4.0)
-        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))
+        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # M = W(Σ p_k C_k)Wᵀ
+        noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
+        factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
+        least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2f√(vd)
+        shared = clip_eigenvalues(expected + factor * (mean - expected), least, 4.0)  # E + f(M − E)
+        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))  # back from the coordinates of the base
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
-        """Return a component's covariance, shrunk to the shared one: its size and its shape each by its own noise."""
+        """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.
+
+        In the coordinates of S the difference from the shared covariance is S⁻¹CS⁻ᵀ − I = t·I + T, with a size t and a
+        traceless shape T. Each of them is shrunk by its own noise: the result is S((1 + f_t·t)I + f_T·T)Sᵀ.
+        """
         shape, d, eye = self.shape, self.shape.dimension, np.eye(self.shape.dimension)
         if shape.name == "tied":
             return clip_eigenvalues(shared @ shared.T, SMALLEST, LARGEST)
         whiten, noise = np.linalg.inv(shared), float(pool.covariance_noise[k])
-        frame = whiten @ pool.frames[k] @ whiten.T
-        excess = whiten @ pool.covariances[k] @ whiten.T - eye  # S⁻¹CS⁻ᵀ − I = size·I + a traceless shape
-        size = float(np.trace(excess)) / d
-        own_shape = excess - size * eye
+        frame = whiten @ pool.frames[k] @ whiten.T  # S⁻¹AS⁻ᵀ
+        excess = whiten @ pool.covariances[k] @ whiten.T - eye  # S⁻¹CS⁻ᵀ − I
+        size = float(np.trace(excess)) / d  # t
+        own_shape = excess - size * eye  # T
         response = self.clipping.response()
-        size_noise = noise * shape.size_energy(frame)
-        factor = 0.0
+        size_noise = noise * shape.size_energy(frame)  # variance of the noise of t
+        factor = 0.0  # f_T
         if shape.numbers > 1:
-            rest = noise * shape.energy(frame) - d * size_noise  # E‖·‖² of the noise of the shape
+            rest = noise * shape.energy(frame) - d * size_noise  # E‖·‖² of the noise of T: all of it less that of t·I
             factor = shrinkage_factor(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
-        # The size is one number, known better than the shape: it is never shrunk more
-        size_noise *= (response.beta2 / response.trace) ** 2
+        size_noise *= (response.beta2 / response.trace) ** 2  # clipping attenuates t by κ's derivative instead of β₂
         wide = max(1.0, float(np.trace(frame)) / d)
+        # f_t: the size is one number, known better than the shape, so it is never shrunk more
         size *= max(factor, shrinkage_factor(size_noise, size * size, 1) / (1.0 + size_noise / wide**2))
         shrunk = shared @ ((1.0 + max(size, -0.9)) * eye + factor * own_shape) @ shared.T
-        # Eigenvalues in the coordinates of the last step, above what the noise of this one could hide: s√(vd)
-        root, back = pool.components.factors[k], pool.components.whitening[k]
+        # In the coordinates of the last step eigenvalues stay above what the noise of this one could hide: f_T√(vd)
+        root, back = pool.components.factors[k], pool.components.whitening[k]  # L, L⁻¹
         least = min(max(factor * math.sqrt(noise * d), LEAST_RATIO), 0.7)
         own = clip_eigenvalues(back @ shrunk @ back.T, least, MOST_RATIO)
         narrowest = self.narrowest if pool.step < self.steps else SMALLEST
-        result = clip_eigenvalues(root @ own @ root.T, narrowest, LARGEST)
-        return result if shape.name == "full" else np.asarray(np.diag(np.diag(result)))
+        return shape.clear_rounding(clip_eigenvalues(root @ own @ root.T, narrowest, LARGEST))
 
 
 def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
     """Return ``count`` equal components spread over a Gaussian, to start from without a further look at the rows.
 
-    The centres are those of k-means on draws from that Gaussian, computed in coordinates between its own and whitened
-    ones: wide directions get more centres than narrow ones, but not all of them.
+    The centres are those of k-means on draws from that Gaussian. They are computed in coordinates half-way between the
+    Gaussian's own and whitened ones: wide directions get more centres than narrow ones, but not all of them.
 
     >>> one = Components(np.ones(1), np.zeros((1, 2)), np.diag([1.0, 0.01])[None])
     >>> two = spread_over(one, 2, np.random.default_rng(0))
@@ -285,6 +306,6 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
         for _ in range(TRIES if few else 1)
     ]
     centres, _ = min(tries, key=lambda result: float(((draws - result[0][result[1]]) ** 2).sum()))
-    narrower = max(0.6, 1.0 - 4.0 / len(values))  # the means take up less of the spread where there is more of it
+    narrower = max(0.6, 1.0 - 4.0 / len(values))  # the more columns, the less of the covariance the centres explain
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
     return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))

@@ -1,6 +1,6 @@
-"""A Gaussian mixture by one joint release a step, in the coordinates of the unit ball: the lemma and nothing else.
+"""``Joint``: a Gaussian mixture by EM, with one joint release of all moments a step in the unit ball.
 
-``Prior`` is the conjugate prior of a mixture, and the mode of its posterior (Park et al. 2017, section 4.1, MAP).
+``Prior`` is the conjugate prior of a mixture, with the mode of its posterior (Park et al. 2017, section 4.1, MAP).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from discreet.em import Step, expectation_maximization
 from discreet.models.method import Method
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Shape
-from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, positive_counts
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 from discreet.records import Ball, Box
 
@@ -33,9 +33,9 @@ class Prior:
     Attributes
     ----------
     alpha : float
-        Of the Dirichlet distribution.
+        Concentration of the Dirichlet distribution.
     kappa : float
-        How many rows the prior mean, 0, is worth.
+        The number of rows that the prior mean, 0, counts for.
     scale : float
         The prior scatter matrix is this times the identity; it has d + 2 degrees of freedom.
 
@@ -51,7 +51,7 @@ class Prior:
     scale: float = 0.1
 
     def mode(self, counts: Array, means: Array, covariances: Array) -> Components:
-        """Return the most likely components given noisy counts, means and covariances, all of them valid."""
+        """Return the posterior mode given noisy counts, means and covariances, all of them valid."""
         d = means.shape[1]
         weights = counts + self.alpha - 1.0
         rows = counts[:, None, None]
@@ -65,7 +65,7 @@ class Prior:
 
 
 def spread_components(count: int, dimension: int, rng: np.random.Generator) -> Components:
-    """Return components that know nothing of the data: means half-way to the sphere, along random axes and back."""
+    """Return a start that is independent of the data: means at ±½ along the axes of a random orthonormal basis."""
     axes, _ = np.linalg.qr(rng.standard_normal((dimension, dimension)))
     directions = np.concatenate([axes.T, -axes.T]).reshape(2, dimension, dimension).transpose(1, 0, 2)
     known = directions.reshape(-1, dimension)[:count]
@@ -79,14 +79,14 @@ def spread_components(count: int, dimension: int, rng: np.random.Generator) -> C
 def components_from_moments(
     counts: Array, first: Array, second: Array, noise: float, shape: str, prior: Prior | None
 ) -> Components:
-    """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior.
+    """Return valid components from noisy counts and sums; with a prior, the posterior mode.
 
-    Eigenvalues are kept above what the noise on the second moments, of this standard deviation, could hide: a random
-    symmetric matrix with off-diagonal standard deviation τ has eigenvalues down to −2τ√d.
+    Eigenvalues are kept above what the noise on the second moments, of standard deviation ``noise``, could hide: a
+    random symmetric matrix with off-diagonal standard deviation τ has eigenvalues down to −2τ√d.
     """
     k, d = first.shape
-    hidden = noise * math.sqrt(2.0 * d)
-    means = inside_ball(first / counts[:, None])
+    hidden = noise * math.sqrt(2.0 * d)  # 2τ√d with τ = noise/√2
+    means = clip_to_ball(first / counts[:, None])
     outer = means[:, :, None] * means[:, None, :]
     if shape == "tied":
         total = counts.sum()
@@ -108,18 +108,18 @@ def components_from_moments(
 
 @dataclass(frozen=True)
 class JointMixture(MomentModel[Components]):
-    """K Gaussians, all of whose moments are one release of norm 1.
+    """K Gaussians, all of whose moments are one release; a row's contribution has norm at most 1.
 
     Parameters
     ----------
     count : int
         K.
     shape : str
-        Of the covariances.
+        The covariance type.
     hard : bool
-        Whether each row belongs to its nearest mean, as in k-means.
+        Whether each row belongs to its nearest mean alone, as in k-means.
     prior : Prior or None
-        Of the posterior mode; None for the likelihood's.
+        If given, the posterior mode is computed; None for maximum likelihood.
     weights : tuple of three floats
         a², b², c² of the statistic; a ≥ b and 2ac ≥ b², so that a replaced row costs √2.
     """
@@ -140,18 +140,18 @@ class JointMixture(MomentModel[Components]):
         return ClippedMoments(params, None, self.weights, self.shape, self.hard)
 
     def maximize(self, params: Components, release: Release) -> Components:
-        """Return what the noisy moments say, made valid."""
+        """Return valid parameters from the noisy moments."""
         counts = positive_counts(release)
         if self.hard:
-            means = inside_ball(release["first"] / counts[:, None])
+            means = clip_to_ball(release["first"] / counts[:, None])
             return Components(counts / counts.sum(), means, params.covariances)
-        noise = noise_of(release, "second")
+        noise = noise_std(release, "second")
         return components_from_moments(counts, release["first"], release["second"], noise, self.shape, self.prior)
 
 
 @dataclass(frozen=True)
 class Joint(Method[Components]):
-    """Joint releases, the same budget for each step.
+    """EM with joint releases that have equal shares of the budget.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Joint(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Equal ones."""
+        """Equal shares."""
         return [1.0 / self.steps] * self.steps
 
     def run(

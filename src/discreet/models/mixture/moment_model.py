@@ -1,4 +1,4 @@
-"""A model whose statistic is ``ClippedMoments``: all of it but where to start and what follows from a release."""
+"""``MomentModel``: base class of models whose statistic is ``ClippedMoments``."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Params = TypeVar("Params")
 
 
 class MomentModel(Model[Params]):
-    """Mixtures, however they are measured."""
+    """A mixture that is measured by clipped moments; subclasses add ``initialize`` and ``maximize``."""
 
     @abstractmethod
     def moments(self, params: Params) -> ClippedMoments:
-        """Return the statistic at these parameters; its bound and proof are its own."""
+        """Return the statistic at these parameters; the bound and its proof are in ``clipped_moments``."""
 
     def query(self, params: Params, space: Box | Ball) -> MomentSums:
-        """Return the sums of the statistic: the query that it is, which nothing has to be wrapped around."""
+        """Return the sums of the statistic, which are a query already."""
         return MomentSums(self.moments(params), space, self.name)
 
     def parts(self, params: Params) -> Mapping[str, Part]:
-        """Return counts, first and second moments, as far as they have a weight."""
+        """Return the parts that have a weight: counts, first and second moments."""
         return self.moments(params).parts
 
     def bound(self, params: Params) -> Bound:
-        """Return the bound of the lemma."""
+        """Return the bound of ``clipped_moments``."""
         return self.moments(params).bound
 
     def roundoff(self, params: Params, dimension: int) -> float:
@@ -43,5 +43,5 @@ class MomentModel(Model[Params]):
         return self.moments(params).contributions(block.x)
 
     def sum(self, params: Params, block: Block) -> Any:
-        """Return their sum."""
+        """Return the sum of the contributions."""
         return self.moments(params).sum(block.x)

@@ -1,8 +1,8 @@
-"""One Gaussian, by a few releases: each round clips and whitens by the previous estimate.
+"""``OneGaussian``: a single Gaussian from a few releases, each of which whitens by the previous estimate.
 
-The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
-around them, so that its noise is relative to the rows' own spread. What noise alone could make is shrunk
-(``shrinkage`` and ``spectrum``).
+The first release clips to the unit ball and learns roughly where the rows are. Each later one clips to an ellipsoid
+around them, so that its noise is relative to the rows' own spread. Differences that noise alone could explain are
+shrunk (``shrinkage`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from discreet.door import Release
 from discreet.guarantees import Neighbors
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weights
-from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
@@ -26,29 +26,30 @@ __all__ = ["OneGaussian"]
 
 Array = NDArray[np.float64]
 
-# How far a covariance may shrink or grow in one step, relative to the step before.
-LEAST_SIZE, MOST_SIZE = 0.02, 6.0
-LEAST_RATIO, MOST_RATIO = 0.05, 30.0
-CAUTION = 1.5
+# Limits on a covariance, relative to the step before
+LEAST_SIZE, MOST_SIZE = 0.02, 6.0  # of its mean eigenvalue
+LEAST_RATIO, MOST_RATIO = 0.05, 30.0  # of an eigenvalue over the mean one
+CAUTION = 1.5  # standard deviations of noise to allow for
 
 
 @dataclass(frozen=True)
 class OneGaussian(MomentModel[Components]):
-    """A single Gaussian in its own coordinates.
+    """A single Gaussian, measured in its own coordinates.
 
     Parameters
     ----------
     shape : Shape
+        The covariance type.
     clipping : Clipping
-        Of the rows in these coordinates.
+        How rows are clipped in these coordinates.
     neighbors : Neighbors
     counted : bool
-        Whether the rows are counted, where their number is not public.
+        Whether the rows are counted, because their number is not public.
     spectral : bool
-        Whether eigenvalues are corrected one by one (``spectrum``), which serves where few directions matter, or
-        differences are shrunk all alike, which serves the density of the whole.
+        If True, eigenvalues are corrected one by one (``spectrum``), which is better where few directions matter. If
+        False, all differences from a multiple of I are shrunk by one factor, which is better for the density.
     metric : tuple of float, optional
-        For spherical covariances: what one step in the unit ball is in each column.
+        For spherical covariances: the length of a unit step of the unit ball in each column.
     """
 
     shape: Shape
@@ -60,7 +61,7 @@ class OneGaussian(MomentModel[Components]):
     name: str = "one Gaussian"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Components:
-        """Return a Gaussian whose clipping ball just holds the unit ball; there is nothing random in it."""
+        """Return the Gaussian whose clipping ball just contains the unit ball; nothing in it is random."""
         axes = np.ones(dimension) if self.metric is None else max(self.metric) / np.array(self.metric)
         covariance = np.diag(axes**2) / self.clipping.squared
         return Components(np.ones(1), np.zeros((1, dimension)), covariance[None])
@@ -71,43 +72,41 @@ class OneGaussian(MomentModel[Components]):
         return ClippedMoments(params, self.clipping.radius, weights, self.shape.name)
 
     def maximize(self, params: Components, release: Release) -> Components:
-        """Return the next Gaussian: clipping undone, noise taken out, eigenvalues kept in a band."""
+        """Return the next Gaussian: clipping is undone, noise is shrunk, and eigenvalues are clipped to an interval."""
         shape, clipping, d = self.shape, self.clipping, self.shape.dimension
         rows, factor = released_rows(release), params.factors[0]
-        first = release["first"][0] / rows
-        second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]
+        first = release["first"][0] / rows  # E[c(z)]/R
+        second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]  # E[c(z)c(z)ᵀ]/R²
         shift, covariance, size = clipping.undo(first, shape.restrict(second - np.outer(first, first)))
 
         response = clipping.response(size)
-        entry = noise_of(release, "second") * clipping.squared / rows / response.beta2
-        noise = 0.5 * entry * entry  # v of ``own_coordinates``
-        ratio = response.beta2 / max(response.trace, 0.05)
-        size_noise = math.sqrt(noise * shape.size_energy()) * ratio
+        entry_std = noise_std(release, "second") * clipping.squared / rows / response.beta2  # σ₂R²/(Nβ₂)
+        noise = 0.5 * entry_std * entry_std  # v of ``own_coordinates``
+        ratio = response.beta2 / max(response.trace, 0.05)  # clipping attenuates the size by ``trace``, not by β₂
+        size_noise = math.sqrt(noise * shape.size_energy()) * ratio  # standard deviation
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
         own = self._shrink(covariance, size, noise)
 
-        moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
-        shift = shift * shrinkage_factor(moved * moved * d, float(shift @ shift), d, 0.0)
-        mean = inside_ball(params.means + factor @ shift)
+        shift_std = noise_std(release, "first") * clipping.radius / rows / clipping.response(size).beta1  # σ₁R/(Nβ₁)
+        shift = shift * shrinkage_factor(shift_std * shift_std * d, float(shift @ shift), d, 0.0)
+        mean = clip_to_ball(params.means + factor @ shift)
         covariance = clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST)
-        if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
+        if self.spectral:  # the variances of rows in the unit ball sum to at most 1
             covariance /= max(1.0, float(np.trace(covariance)))
-        if shape.name in ("diag", "spherical"):  # without what rounding has put beside the diagonal
-            covariance = np.diag(np.diag(covariance))
-        return Components(np.ones(1), mean, covariance[None])
+        return Components(np.ones(1), mean, shape.clear_rounding(covariance)[None])
 
     def _shrink(self, covariance: Array, size: float, noise: float) -> Array:
-        """Return a covariance of this mean eigenvalue, without what noise of variance v off the diagonal has put in."""
+        """Return a covariance with the mean eigenvalue ``size``, shrunk for noise of variance v off the diagonal."""
         shape, d = self.shape, self.shape.dimension
         traceless = covariance - np.trace(covariance) / d * np.eye(d)
-        energy = noise * (shape.energy() - shape.size_energy() * d)
+        energy = noise * (shape.energy() - shape.size_energy() * d)  # E‖·‖² of the noise of the traceless part
         share = (
             shrinkage_factor(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
         )
-        edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
+        edge = math.sqrt(noise * d) / size  # noise alone spreads eigenvalues by 2√(vd) to either side
         if share and self.spectral:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
-            values = spectrum.shrunk - spectrum.shrunk.mean() + size
+            values = spectrum.shrunk_values - spectrum.shrunk_values.mean() + size
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
         least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))

@@ -1,17 +1,17 @@
-"""A Gaussian in its own coordinates: shapes of covariances, what clipping does to it, and how to share a release.
+"""A Gaussian in whitened coordinates: covariance types, the effect of clipping, and the weights of a release.
 
-**Shapes.** In a component's own coordinates the covariance of the step before is the identity, and what is measured is
-how the next one differs from it: in every entry ("full", and "tied", which is one matrix for all components), in the
+**Shapes.** In a component's own coordinates the covariance of the step before is the identity. What is measured is how
+the next covariance differs from it: in every entry ("full", and "tied", which is one matrix for all components), in the
 diagonal ("diag"), or in size alone ("spherical": the covariance keeps its shape and is scaled).
 
-Noise. Let ``v`` be the variance of an off-diagonal entry of the packed release; a diagonal entry then has 2v. Mapped
+**Noise.** Let v be the variance of an off-diagonal entry of the packed release; a diagonal entry then has 2v. Mapped
 back by a matrix L with A = LLᵀ the noise has the expected squared Frobenius norm v·(tr(A)² + tr(A²)) if full,
 2v·tr(A²) if diag, and 2v·tr(A²)/d² if spherical.
 
 **Clipping.** Let z be standard normal in d dimensions and c(z) = z·min(1, R/‖z‖). With q = R² and F_ν the distribution
 function of χ² with ν degrees of freedom:
 
-- κ = E‖c(z)‖²/d = F_{d+2}(q) + (q/d)(1 − F_d(q)): by so much the second moment shrinks;
+- κ = E‖c(z)‖²/d = F_{d+2}(q) + (q/d)(1 − F_d(q)) is the factor by which the second moment shrinks;
 - if the mean moves by a small h, E[c] moves by β₁h: the density changes by the factor 1 + hᵀz, so β₁ = E[cᵀz]/d;
 - if the covariance becomes I + E with a small traceless E, E[ccᵀ] moves by β₂E: the density changes by 1 + ½zᵀEz, so
   β₂ = E[(cᵀz)²]/(d(d + 2)).
@@ -22,16 +22,16 @@ d(d + 2)·F_{d+4}(q), and E[‖z‖; > R] = √2·Γ((d + 1)/2)/Γ(d/2)·(1 − 
 A scale s² ≠ 1 shrinks more or less: where the covariance is s·I, its clipped second moment is s·κ(q/s), whose
 derivative by s is F_{d+2}(q/s).
 
-**Weights.** How to share one release between counts, first and second moments: the a², b², c² of ``clipped_moments``.
+**Weights.** One release is shared between counts, first and second moments by the a², b², c² of ``clipped_moments``.
 In a component's own coordinates (mean 0, covariance I, clipped to radius R) noise of variance x·Δ²/a² on the share of a
 component, x·Δ²/b² on each coordinate of the mean of y and x·Δ²/c² on each of its second moment costs, in nats of
 Kullback–Leibler divergence a row,
 
     x·Δ²·(A/a² + B/b² + C/c²),    A = ½ + d/4,    B = d·R²/(2β₁²),    C = R⁴/(4β₂²)·(d(d + 1)/2 numbers, or fewer).
 
-Under replace-one Δ² depends on a, b and c as well. Two things keep C from swallowing everything when d is large: a
-component's own covariance cannot be worth more than some tenth of a nat a dimension, since without it the shared one
-serves; and shared over K components its noise is K times less. A small grid is searched, once.
+Under replace-one Δ² depends on a, b and c as well. Two things limit the cost of C when d is large. A component's own
+covariance is worth at most about a tenth of a nat a dimension, since the shared one can take its place; and the noise
+of a covariance that K components share is K times less. The minimum is found by a search over a small grid, once.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from scipy.special import chdtr, chdtrc, chdtri, gammaln
 
 from discreet.guarantees import Neighbors
 
-__all__ = ["Clipping", "Response", "Shape", "costs", "mixture_weights", "moment_weights"]
+__all__ = ["Clipping", "Response", "Shape", "mixture_weights", "moment_weights", "noise_costs"]
 
 Array = NDArray[np.float64]
 Weights = tuple[float, float, float]
 
-SCALES = np.geomspace(1e-4, 4.0, 400)  # beyond, clipping has left too little to tell
-WORTH = 0.1  # nats a dimension
+SCALES = np.geomspace(1e-4, 4.0, 400)  # of s in ``Clipping.undo``; at larger s clipping leaves too little to see
+WORTH = 0.1  # nats a dimension that a component's own covariance gains over the shared one, at most
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape of covariances in d dimensions.
+    """A covariance type in d dimensions.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Shape:
 
     @property
     def numbers(self) -> int:
-        """How many numbers a covariance has."""
+        """The number of free parameters of a covariance."""
         d = self.dimension
         return {"diag": d, "spherical": 1}.get(self.name, d * (d + 1) // 2)
 
@@ -93,7 +93,7 @@ class Shape:
         return 2.0 * (trace / d) ** 2 / (d * d) if self.name == "spherical" else 2.0 * squared / (d * d)
 
     def matrices(self, second: Array, count: int) -> Array:
-        """Return released second moments as full matrices, what is not measured being 0 or the mean."""
+        """Return released second moments as full matrices; entries that are not measured are 0, or the mean."""
         d = self.dimension
         if self.name == "tied":
             return np.repeat(second[None], count, axis=0)
@@ -102,27 +102,31 @@ class Shape:
         return np.asarray(second[:, None, None] / d * np.eye(d)) if self.name == "spherical" else second
 
     def restrict(self, matrix: Array) -> Array:
-        """Return a covariance in own coordinates with only what the shape has."""
+        """Return the part of a covariance, in a component's own coordinates, that has this shape."""
         if self.name == "diag":
             return np.asarray(np.diag(np.diag(matrix)))
         if self.name == "spherical":
             return np.asarray(np.eye(self.dimension) * (np.trace(matrix) / self.dimension))
         return matrix
 
+    def clear_rounding(self, covariance: Array) -> Array:
+        """Return a covariance in the data's coordinates with 0 off the diagonal, where the shape is diagonal."""
+        return np.asarray(np.diag(np.diag(covariance))) if self.name in ("diag", "spherical") else covariance
+
 
 class Response(NamedTuple):
-    """How what was clipped answers to what was not.
+    """How the moments of clipped rows respond to changes of the Gaussian before clipping.
 
     Attributes
     ----------
     kappa : float
         E‖c(z)‖²/d, relative to the covariance.
     beta1 : float
-        Of the clipped mean, to a shift.
+        Derivative of the clipped mean by a shift.
     beta2 : float
-        Of the clipped second moment, to a traceless change of the covariance.
+        Derivative of the clipped second moment by a traceless change of the covariance.
     trace : float
-        Of the clipped trace, to the scale: the derivative of s·κ(q/s).
+        Derivative of the clipped trace by the scale, that of s·κ(q/s).
     """
 
     kappa: Any
@@ -146,7 +150,7 @@ class Clipping:
 
     @classmethod
     def at_quantile(cls, dimension: int, level: float) -> Clipping:
-        """Return the ball that holds this share of a standard normal distribution."""
+        """Return the ball whose probability under the standard normal distribution is ``level``."""
         return cls(dimension, float(chdtri(dimension, 1.0 - level)))
 
     @property
@@ -167,9 +171,10 @@ class Clipping:
         )
 
     def undo(self, first: Array, spread: Array) -> tuple[Array, Array, float]:
-        """Return shift, covariance and its mean diagonal entry s, in the coordinates of z.
+        """Return the shift, the covariance and its mean diagonal entry s before clipping, in the coordinates of z.
 
-        s·κ(q/s) is the mean of the diagonal of the clipped second moment.
+        s solves s·κ(q/s) = the mean diagonal entry of the clipped covariance. Then shift = R·first/β₁ and
+        covariance = s·I + (q·spread − mean diagonal entry·I)/β₂.
 
         Parameters
         ----------
@@ -190,14 +195,14 @@ def _clipped_traces(clipping: Clipping) -> Array:
     return np.asarray(SCALES * clipping.response(SCALES).kappa)
 
 
-def costs(clipping: Clipping, shape: Shape) -> Weights:
-    """Return A, B and C."""
+def noise_costs(clipping: Clipping, shape: Shape) -> Weights:
+    """Return A, B and C of the module: what noise on counts, first and second moments costs."""
     d, q, response = clipping.dimension, clipping.squared, clipping.response()
     return 0.5 + d / 4.0, d * q / (2.0 * response.beta1**2), shape.energy() * (q / response.beta2) ** 2 / 8.0
 
 
 def _least(a2: Array, b2: Array, c2: Array, shape: Shape) -> Array:
-    """Return t of ``clipped_moments``."""
+    """Return t of ``clipped_moments``, on which the sensitivity under replace-one depends."""
     q = c2 / shape.dimension if shape.name == "diag" else c2
     return np.asarray(np.where(b2 <= 2.0 * q, a2 - b2 * b2 / (4.0 * q), a2 - b2 + q))
 
@@ -209,13 +214,13 @@ def moment_weights(clipping: Clipping, shape: Shape, neighbors: Neighbors, *, co
     >>> round(sum(moment_weights(Clipping(3, 9.0), Shape("full", 3), Neighbors.ADD_REMOVE, counted=True)), 12)
     1.0
     """
-    count, first, second = costs(clipping, shape)
+    count, first, second = noise_costs(clipping, shape)
     a2 = np.geomspace(0.002, 0.5, 60)[None, :] if counted else np.zeros((1, 1))
     b2 = np.geomspace(0.002, 0.9, 200)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)
     squared = 2.0 - 2.0 * _least(a2, b2, c2, shape) if neighbors is Neighbors.REPLACE_ONE else np.ones_like(c2)
     cost = np.maximum(squared, 1.0) * (first / b2 + second / c2 + (count / a2 if counted else 0.0))
-    return _chosen(a2, b2, c2, cost)
+    return _choose(a2, b2, c2, cost)
 
 
 @lru_cache(maxsize=256)
@@ -231,9 +236,9 @@ def mixture_weights(
     noise : float
         x: the squared scale of the noise for Δ = 1, relative to the rows of one component.
     shared : float
-        What the covariance of all rows together costs already, in nats.
+        The cost of the noise on the covariance of all rows, in nats, which is known already.
     """
-    share, first, second = costs(clipping, shape)
+    share, first, second = noise_costs(clipping, shape)
     a2 = np.geomspace(0.0005, 0.5, 50)[None, :]
     b2 = np.geomspace(0.002, 0.7, 50)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)
@@ -244,10 +249,11 @@ def mixture_weights(
     cost = (
         (share / a2 + first / b2) * noise * squared + worth * own / (own + worth) + 1.0 / (count / own + 1.0 / shared)
     )
-    return _chosen(a2, b2, c2, cost)
+    return _choose(a2, b2, c2, cost)
 
 
-def _chosen(a2: Array, b2: Array, c2: Array, cost: Array) -> Weights:
+def _choose(a2: Array, b2: Array, c2: Array, cost: Array) -> Weights:
+    """Return the weights of least cost, with c² above 0.02."""
     cost = np.where(c2 > 0.02, cost, np.inf)
     i, j = np.unravel_index(np.argmin(cost), cost.shape)
     a, b = float(a2[0, j]), float(b2[i, 0])

@@ -1,8 +1,8 @@
-"""DP-EM as published (Park et al. 2017): the weights once, each mean and each covariance apart, 2K + 1 times a step.
+"""``Paper``: DP-EM as published (Park et al. 2017), with 2K + 1 releases a step: weights, each mean, each covariance.
 
-Kept to compare with. Denominators are honest: what is released are sums, and noisy sums are divided by noisy counts.
+It is kept for comparison. Denominators are private here: sums are released, and noisy sums are divided by noisy counts.
 (The paper's equations 16 and 19 and its code use the exact count N_k, which is itself a secret.) Rows are scaled by a
-public radius and clipped, the start knows nothing of the rows, and the number of steps is fixed.
+public radius and clipped, the start does not depend on the rows, and the number of steps is fixed.
 
 Sensitivities, with γ on the simplex and ‖y‖ ≤ 1: counts jointly √2 in L2 and 2 in L1; each γ_k·y 2 and 2√d; each
 γ_k·yyᵀ √2 in Frobenius norm, under replace-one; 1, √d and 1 under add-remove (``clipped_moments``).
@@ -20,7 +20,7 @@ from discreet.em import Step
 from discreet.guarantees import Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.mixture.joint import Prior, components_from_moments, spread_components
-from discreet.models.noisy_sums import noise_of, positive_counts
+from discreet.models.noisy_sums import noise_std, positive_counts
 from discreet.planning.comparison import dpem_losses
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
@@ -30,7 +30,7 @@ __all__ = ["Paper"]
 
 @dataclass(frozen=True)
 class Paper(Method[Components]):
-    """The published algorithm.
+    """The published DP-EM algorithm.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Paper(Method[Components]):
     mechanisms : str
         ``"GGG"``: Gaussian noise throughout; ``"LLG"``: Laplace for the counts and the means.
     composition : str
-        How the noise is set: ``"linear"``, ``"advanced"``, ``"zcdp"``, ``"moments"`` or ``"exact"``.
+        How the noise is calibrated: ``"linear"``, ``"advanced"``, ``"zcdp"``, ``"moments"`` or ``"exact"``.
     prior : Prior or None
     """
 
@@ -52,12 +52,12 @@ class Paper(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Every release the same."""
+        """Equal shares for all releases."""
         releases = self.steps * (2 * self.count + 1)
         return [1.0 / releases] * releases
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return the losses step by step: counts, means, covariances. The δ_i of a mechanism is δ/(10·J(2K+1))."""
+        """Return the losses of each step: counts, means, covariances. The δ_i of a mechanism is δ/(10·J(2K+1))."""
         releases = self.steps * (2 * self.count + 1)
         scenario = dpem_losses(
             self.mechanisms,
@@ -68,7 +68,7 @@ class Paper(Method[Components]):
             neighbors=guarantee.neighbors,
         )
         losses = calibrate(guarantee, scenario, self.composition).losses
-        first, last = losses[0], losses[-1]  # of counts and means, and of covariances
+        first, last = losses[0], losses[-1]  # for counts and means, and for covariances
         return ((first,) * (self.count + 1) + (last,) * self.count) * self.steps
 
     def run(
@@ -78,7 +78,7 @@ class Paper(Method[Components]):
         params = spread_components(self.count, space.dimension, rng)
         releases: list[Release] = []
 
-        def measured(weights: tuple[float, float, float], only: int | None) -> Release:
+        def release_moments(weights: tuple[float, float, float], only: int | None) -> Release:
             moments = ClippedMoments(params, None, weights, only=only)
             query = MomentSums(moments, space, "one parameter of a mixture")
             releases.append(next(measures)(query))
@@ -86,10 +86,10 @@ class Paper(Method[Components]):
 
         each = range(self.count)
         for _ in range(self.steps):
-            counts = measured(COUNTS, None)
-            first = np.concatenate([measured(FIRST, k)["first"] for k in each])
-            squares = [measured(SECOND, k) for k in each]
-            second, noise = np.concatenate([square["second"] for square in squares]), noise_of(squares[0], "second")
+            counts = release_moments(COUNTS, None)
+            first = np.concatenate([release_moments(FIRST, k)["first"] for k in each])
+            squares = [release_moments(SECOND, k) for k in each]
+            second, noise = np.concatenate([square["second"] for square in squares]), noise_std(squares[0], "second")
             rows = positive_counts(counts)
             params = components_from_moments(rows, first, second, noise, "full", self.prior)
         return params, releases

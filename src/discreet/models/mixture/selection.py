@@ -1,7 +1,8 @@
-"""The number of components by private selection: fit each candidate, score all of them in one release, take the best.
+"""``SelectedModel``: private selection between models, such as mixtures with different numbers of components.
 
-The candidates share the budget equally but for a tenth, which pays for the scores: clipped mean log-likelihoods, one
-Gaussian release for all (``mean_scores``). Between scores that its noise cannot tell apart the smaller model is taken.
+Each candidate is fitted, and all are scored in one release. A tenth of the budget pays for the scores, clipped mean
+log-likelihoods (``mean_scores``); the candidates share the rest equally. Among the models whose score is within two
+standard deviations of the noise of the best one, the one with the fewest components is chosen.
 """
 
 from __future__ import annotations
@@ -26,36 +27,36 @@ Array = NDArray[np.float64]
 
 
 def mean_scores(query: LogLikelihood, release: Release) -> tuple[Array, Array]:
-    """Return the mean log-density under each model, and its standard deviation, of the noise alone."""
+    """Return the mean log-density under each model, and the standard deviation of its noise."""
     rows = scored_rows(query, release)
     half = np.array([(high - low) / 2.0 for low, high in query.ends])
     middle = np.array([(high + low) / 2.0 for low, high in query.ends])
     assert release.noise is not None
     means = release["scores"] / rows
     variance = np.full(means.shape, release.noise.variance / release.parts["scores"].weight ** 2)
-    if query.counted:  # the count has noise as well, and the mean is divided by it
+    if query.counted:  # the mean is divided by a noisy count
         variance += means**2 * (release.noise.variance / release.parts["count"].weight ** 2)
     return middle + half * means, half * np.sqrt(variance) / rows
 
 
 def scored_rows(query: LogLikelihood, release: Release) -> float:
-    """Return the number of rows: as released, or else public."""
+    """Return the number of rows: the released one, or else the public one."""
     counted = float(release["count"][0]) if query.counted else float(release.size.units or 0)
     return max(counted, 1.0)
 
 
-SCORING = 0.1
+SCORING = 0.1  # share of the budget of the scores
 
 
 @dataclass(frozen=True)
 class SelectedModel(Method[Components]):
-    """The best of several methods.
+    """Private choice of the best of several methods.
 
     Parameters
     ----------
     candidates : tuple of Method
     size : PublicSize
-        Of the data; rows are counted where it does not tell.
+        What is public about the number of rows; they are counted where it is not public.
     """
 
     candidates: tuple[Method[Components], ...]
@@ -63,21 +64,21 @@ class SelectedModel(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Each candidate's, one after the other, and then the scores'."""
+        """The shares of each candidate, one after the other, and then that of the scores."""
         each = (1.0 - SCORING) / len(self.candidates)
         return [each * share for method in self.candidates for share in method.shares] + [SCORING]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Return the chosen candidate's components and all releases."""
+        """Return the components of the chosen candidate, and all releases."""
         fitted: list[Components] = []
         releases: list[Release] = []
         for method in self.candidates:
             components, its = method.run(space, rng, islice(measures, len(method.shares)))
             fitted.append(components)
             releases += its
-        own = [components.moved(np.asarray(space.center), np.asarray(space.scale)) for components in fitted]
+        own = [components.rescale(np.asarray(space.center), np.asarray(space.scale)) for components in fitted]
         query = LogLikelihood(own, space, counted=not self.size.complete)
         release = next(measures)(query)
         releases.append(release)

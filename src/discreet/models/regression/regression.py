@@ -1,17 +1,18 @@
-"""Linear regression by releases of moments of features and target together: in rounds, or all at once.
+"""Methods that measure the moments of features and target for linear regression: in rounds, or in one release.
 
-**Noise.** A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight.
-So the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
-coordinates of that round's *frame* LLᵀ. An earlier round was less precise along directions in which rows hardly vary,
-and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
-Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
+**Noise.** A release has white noise in coordinates L⁻¹(y − m). The noise of an average of releases is that of each of
+them, by its weight. So the covariance carries one v of ``own_coordinates`` for each round, the variance of an entry off
+the diagonal, in the coordinates of that round's *frame* LLᵀ. An earlier round was less precise along directions in
+which rows hardly vary, and most of the noise along these comes from it. The mean carries the variance of a coordinate
+in the coordinates of the last frame. Only what moments are divided by is floored here; shrinkage is in
+``regression_line``.
 
-**Adaptive.** Features and target are one Gaussian together, found in rounds (``one_gaussian``); each later round
-measures their moments in the coordinates of the one before, in which the target is what the line so far leaves of it.
-So the noise is relative to the residuals, and to the features' own spread. Rounds are averaged by their noise
-(``class_estimates``), and a ridge that knows the noise shrinks the line (``regression_line``).
+**Adaptive.** Features and target together are one Gaussian, found in rounds (``one_gaussian``). Each later round
+measures their moments in the coordinates of the one before, in which the target is the residual of the line so far. So
+the noise is relative to the residuals, and to the features' own spread. Rounds are averaged by inverse variances
+(``class_estimates``), and a noise-aware ridge shrinks the line (``regression_line``).
 
-Clipping in these coordinates would bend the line where rows are no Gaussian's: rows far off count for less, as in a
+Clipping in these coordinates would bias the line where rows are not Gaussian: outlying rows count for less, as in a
 robust regression. So the later rounds clip less where there is less noise, as ``AdaptiveClasses`` does.
 
 **AdaSSP** (Wang 2018): one release of all moments in the unit ball, with the published ridge. The first moments, for
@@ -35,8 +36,8 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.classes.class_estimates import ClassEstimates, believed
-from discreet.models.method import Method
+from discreet.models.classes.class_estimates import ClassEstimates, shrink_classes
+from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive import GUESS
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -49,20 +50,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RegressionMoments:
-    """What releases say of all columns.
+    """Moments of all columns from releases, with their noise.
 
     Attributes
     ----------
     mean : array of shape (p,)
     covariance : array of shape (p, p)
     mean_noise : float
-        In the coordinates of the last frame.
+        The variance of a coordinate, in the coordinates of the last frame.
     noises : array of shape (K,)
-        v of each round, by its weight in the covariance.
+        v of each round, times the square of its weight in the covariance.
     frames : array of shape (K, p, p)
-        In whose coordinates they are; positive definite.
+        The coordinates of these variances; positive definite.
     units : array of shape (p,)
-        What one step in the unit ball is in each column.
+        The length of a unit step of the unit ball in each column.
     """
 
     mean: Array
@@ -74,7 +75,7 @@ class RegressionMoments:
 
     @classmethod
     def from_rounds(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
-        """Return the average of estimates of one class, all rows; their mean lies in the space."""
+        """Return the average of estimates of one class of all rows; the mean is clipped to the space."""
         result, noises = rounds[0], rounds[0].covariance_noise
         shape = Shape("full", result.means.shape[1])
         for new in rounds[1:]:
@@ -85,45 +86,44 @@ class RegressionMoments:
         frames = np.concatenate([each.frames for each in rounds])
         return cls(mean, result.covariances[0], float(result.mean_noise[0]), noises, frames, np.ones(len(mean)))
 
-    def moved(self, offset: Array, scale: Array) -> Self:
+    def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
         units = self.units * scale
-        grown = np.outer(scale, scale)
+        products = np.outer(scale, scale)
         return type(self)(
             offset + scale * self.mean,
-            self.covariance * grown,
+            self.covariance * products,
             self.mean_noise,
             self.noises,
-            self.frames * grown,
+            self.frames * products,
             units,
         )
 
 
 def _gain(before: Array, new: Array, after: Array) -> float:
-    """Return the weight of what is new in an average."""
+    """Return the gain g of an average after = before + g·(new − before), by least squares."""
     step = new - before
     size = float((step * step).sum())
     return min(max(float((step * (after - before)).sum()) / size, 0.0), 1.0) if size > 0.0 else 0.5
 
 
-FIRST = 0.15  # of the budget, for the first rounds
-ROUNDS = 3  # of these
-GROWTH = 1.5  # of the budget from one round to the next
-UNCLIPPED = 0.9  # of a Gaussian, at least
-SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
-ROUGH = 1.0  # the same, in the first rounds
-WIDE = 20.0  # R², a column
-MOST_SQUARED = 1e4
+FIRST = 0.15  # share of the budget for the first rounds
+ROUNDS = 3  # the number of first rounds
+UNCLIPPED = 0.9  # least probability that a Gaussian row is not clipped
+SPREAD = 0.1  # spread of a covariance's eigenvalues by noise that is accepted in exchange for less clipping
+ROUGH = 1.0  # the same in the first rounds
+WIDE = 20.0  # R² a column above which half of what could be afforded goes to less noise
+MOST_SQUARED = 1e4  # largest R² a column
 
 
 @dataclass(frozen=True)
 class AdaptiveMoments(Method[RegressionMoments]):
-    """Rounds of one Gaussian.
+    """Moments in rounds, each whitened by the previous estimate.
 
     Parameters
     ----------
     columns : int
-        Of features and target.
+        The number of features and target together.
     neighbors : Neighbors
     size : PublicSize
     budget : float
@@ -142,20 +142,18 @@ class AdaptiveMoments(Method[RegressionMoments]):
 
     @property
     def rounds(self) -> int:
-        """How many later rounds there are: more where there is less noise, which clipping would then outweigh."""
+        """The number of later rounds: more where there is less noise, since clipping then matters more."""
         d, rows = self.columns, max(self.size.units or GUESS, 1)
         noise = d * (d + 2.0) / (self.budget * rows**2)
         return 3 if noise > 2e-4 else 4 if noise > 2e-6 else 6
 
     @property
     def shares(self) -> list[float]:
-        """Growing ones in both phases."""
-        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
-        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
-        return shares
+        """Shares that grow from round to round in both phases."""
+        return growing_shares(FIRST, ROUNDS) + growing_shares(1.0 - FIRST, self.rounds)
 
     def clipping(self, rows: float, share: float, spread: float) -> Clipping:
-        """Return how rounds with a share of the budget clip: as much as makes noise spread eigenvalues by so much.
+        """Return the clipping at which noise spreads eigenvalues by ``spread``, for rounds with a share of the budget.
 
         At radius R noise spreads them by about 2√p·R²/(μ·rows). Where R² is large already, less noise is worth more
         than fewer clipped rows: half of what could be afforded goes to each, on a logarithmic scale.
@@ -171,10 +169,10 @@ class AdaptiveMoments(Method[RegressionMoments]):
     ) -> tuple[RegressionMoments, list[Release]]:
         """Find one Gaussian, and measure moments in its coordinates."""
         shape, counted = Shape("full", self.columns), self.size.rows is None
-        rough = self.clipping(float(self.size.units or GUESS), FIRST / ROUNDS, ROUGH)
+        first_clipping = self.clipping(float(self.size.units or GUESS), FIRST / ROUNDS, ROUGH)
         one = OneGaussian(shape, Clipping.at_quantile(self.columns, UNCLIPPED), self.neighbors, counted)
         gaussian, releases = one.initialize(self.columns, rng), list[Release]()
-        for model, rounds in ((one, 1), (OneGaussian(shape, rough, self.neighbors, counted), ROUNDS - 1)):
+        for model, rounds in ((one, 1), (OneGaussian(shape, first_clipping, self.neighbors, counted), ROUNDS - 1)):
             gaussian, more = expectation_maximization(model, gaussian, space, islice(measures, rounds))
             releases += more
         clipping = self.clipping(released_rows(releases[-1]), 1.0, SPREAD)
@@ -183,7 +181,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
         for measure in measures:
             releases.append(measure(wide.query(gaussian, space)))
             result.append(ClassEstimates.from_all_rows(releases[-1], gaussian, clipping))
-            gaussian = believed(reduce(lambda old, new: old.pool(new, shape), result), shape)
+            gaussian = shrink_classes(reduce(lambda old, new: old.pool(new, shape), result), shape)
         return RegressionMoments.from_rounds(result, space), releases
 
 
@@ -192,11 +190,6 @@ class UnitMoments(Method[RegressionMoments]):
     """One release of moments in the unit ball."""
 
     size: PublicSize
-
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

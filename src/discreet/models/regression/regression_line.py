@@ -1,42 +1,44 @@
-"""From noisy moments of features and target to a line: ridge, shrinkage, and minimum-norm completion.
+"""Linear regression from noisy moments of features and target: ridge, shrinkage, and minimum-norm completion.
 
 **Coordinates.** The frame LLᵀ has the target in its last place, so that z = L⁻¹(y − m) has whitened features z_x, and
-in its last place what is left of the target after the frame's own line, t = ℓ·z_x + s·z_t. In coordinates along the
-eigenvectors of C_xx, C the released covariance of z, with variances g, the line is a_i = ℓ_i + s·b_i, b_i = c_i/g_i
-with c the covariance of z_t and z_x: what the frame's line has missed.
+in its last place the residual of the target from the frame's own line: the target is t = ℓ·z_x + s·z_t. In coordinates
+along the eigenvectors of C_xx, C the released covariance of z, with variances g, the line is a_i = ℓ_i + s·b_i, b_i =
+c_i/g_i with c the covariance of z_t and z_x. b is the correction to the frame's line.
 
-**The noise of b.** Rounds k each had white noise in coordinates of their own: in those of z it is that of L_kEL_kᵀ with
-E of variance v_k off the diagonal, so that δC·w has the covariance Σ v_k((wᵀW_k w)W_k + W_k wwᵀW_k), W_k = L_kL_kᵀ. To
+**The noise of b.** Each round k had white noise in coordinates of its own. In those of z it is L_kEL_kᵀ with E of
+variance v_k off the diagonal, so that δC·w has the covariance Σ v_k((wᵀW_k w)W_k + W_k wwᵀW_k), W_k = L_kL_kᵀ. To
 first order the noise of b is C_xx⁻¹(δC_xz − δC_xx·b), which is C_xx⁻¹ times the features' part of δC·w at w = (−b, 1).
-Write s²n_i for the variance of that part along the direction i. To a prediction the direction adds s²n_i/g_i.
+Let s²n_i be the variance of that part along the direction i. The direction adds s²n_i/g_i to the variance of a
+prediction.
 
-**The noise-aware ridge.** Let each direction explain about ω² of the target's variance: g_i·a_i² has the mean ω². Then
+**The noise-aware ridge.** Suppose that each direction explains about ω² of the target's variance: g_i·a_i² has the mean
+ω². Then
 the posterior mean of a_i is a_i·ω²/(ω² + s²n_i/g_i) = a_i·g_i/(g_i + λ_i) with λ_i = s²n_i/ω², a ridge in the
-coordinates of the rows' own spread. ω² is what all directions explain together, less what noise explains of it.
-Variances g are those that ``spectrum`` believes, and none is below what noise could hide, so that the line is finite
-whatever was released. Of a direction whose variance is within the noise (of two equal columns their difference, or a
-column that does not vary) nothing is known: the line is completed there, as below.
+coordinates of the rows' own spread. ω² is estimated as the mean over the directions of what they explain, less
+what noise explains. Variances g are corrected by ``spectrum`` and kept above what noise could hide, so that the line is
+finite whatever was released. The coefficient along a direction whose variance is within the noise (the difference of
+two equal columns, or a column that does not vary) is not identified: the line is completed there, as below.
 
 **The ridge of AdaSSP** (Wang 2018, algorithm 2). In the coordinates of the unit ball (s = 1, ℓ = 0) the line is
 (C_xx + λI)⁻¹c with λ = max(0, η − λ₋). With probability 1 − ρ noise has an operator norm below η = √(v·d·ln(2d²/ρ)),
-and the smallest eigenvalue before noise is at least λ₋, the one that was released less η, or 0. It is read off the
-released matrix, which costs nothing more.
+and the smallest eigenvalue before noise is at least λ₋, the one that was released less η, or 0. It is read from the
+released matrix, at no further cost.
 
-**Minimum-norm completion** of coefficients that are not identified. Predictions do not need them: rows do not vary
-along these directions. Among all lines that agree on what was seen, this is the shortest one in the coordinates of the
-unit ball. So two equal columns with the same bounds share their coefficient evenly, and a column that does not vary has
-none. To leave a direction out in the whitened coordinates would not do: these are stretched most along the very
-directions that rows do not have, and a tilt of the frame that is small beside its noise would become a large
-coefficient.
+**Minimum-norm completion** of coefficients that are not identified. Predictions do not depend on them, since rows do
+not vary along these directions. Among all lines that agree on the identified directions, the completed line is the
+shortest one in the coordinates of the unit ball. So two equal columns with the same bounds share their coefficient
+evenly, and a column that does not vary has the coefficient 0. Setting a coefficient to 0 in the whitened coordinates
+would be wrong: these are stretched most along the very directions in which rows do not vary, so that a tilt of the
+frame within its noise would become a large coefficient.
 
-On axes i with the weights a_i as far as they were seen, by shares γ_i, let Q be the Gram matrix of the
-axes in the unit ball, so that a line α has the squared length αᵀQα there. With S the axes of γ = 1 and F the others,
+On axes i with weights a_i, identified to the shares γ_i in [0, 1], let Q be the Gram matrix of the axes in the unit
+ball, so that a line α has the squared length αᵀQα there. With S the axes of γ = 1 and F the others,
 α_S = a_S, and α_F makes αᵀQα + Σ_F h_i(α_i − a_i)² smallest, h_i = Q_ii·γ_i/(1 − γ_i): from the shortest line at γ = 0
 to a_i at γ = 1, without a jump. So α_F = (Q_FF + H)⁻¹(Ha_F − Q_FS·a_S).
 
-Its noise comes beside that of a. Noise δC tilts an axis of F by Σ_S v_j·δC_ij/(g_i − g_j), which to first order moves
-α_F by (Q_FF + H)⁻¹ times Σ_S δC_ij·(Qα)_j/(g_j − g_i). And it moves the share of an axis that is partly seen by
-δγ, and its weight by about δγ_i·a_i.
+Its noise adds to that of a. Noise δC tilts an axis of F by Σ_S v_j·δC_ij/(g_i − g_j), which to first order moves
+α_F by (Q_FF + H)⁻¹ times Σ_S δC_ij·(Qα)_j/(g_j − g_i). And it changes the share of an axis that is partly
+identified by δγ_i, and its weight by about δγ_i·a_i.
 """
 
 from __future__ import annotations
@@ -52,11 +54,11 @@ from discreet.models.regression.regression import RegressionMoments
 from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 
-__all__ = ["Completion", "Line", "adaptive_ridge", "noise_aware"]
+__all__ = ["Completion", "Line", "fit_adassp", "fit_noise_aware"]
 
 Array = NDArray[np.float64]
 
-NEARLY = 1.0 - 1e-6  # seen: all of it
+IDENTIFIED = 1.0 - 1e-6  # share γ from which on an axis counts as identified
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,71 +70,72 @@ class Completion:
     line : array of shape (d,)
         α.
     response : array of shape (d, d)
-        How α follows a.
-    seen : array of shape (d,)
+        The derivative of α by a.
+    identified : array of shape (d,)
         γ.
     within : array of shape (d, d)
         (Q_FF + H)⁻¹, and 0 elsewhere.
     pull : array of shape (d,)
         Qα.
-    wavering : array of shape (d,)
-        Standard deviations of α by δγ.
+    share_noise : array of shape (d,)
+        Standard deviations of α caused by δγ.
     """
 
     line: Array
     response: Array
-    seen: Array
+    identified: Array
     within: Array
     pull: Array
-    wavering: Array
+    share_noise: Array
 
     @classmethod
-    def all_seen(cls, line: Array) -> Completion:
-        """Return a line of which all is known."""
+    def of_identified(cls, line: Array) -> Completion:
+        """Return a line all of whose coefficients are identified."""
         d = len(line)
         return cls(line, np.eye(d), np.ones(d), np.zeros((d, d)), np.zeros(d), np.zeros(d))
 
     @classmethod
-    def minimum_norm(cls, known: Array, seen: Array, gram: Array, wavering: Array) -> Completion:
-        """Return the line of minimum norm that agrees with what is known of it.
+    def minimum_norm(cls, known: Array, identified: Array, gram: Array, share_noise: Array) -> Completion:
+        """Return the line of minimum norm that agrees with the identified coefficients.
 
         Parameters
         ----------
         known : array of shape (d,)
             a.
-        seen : array of shape (d,)
+        identified : array of shape (d,)
+            γ.
         gram : array of shape (d, d)
             Q.
-        wavering : array of shape (d,)
-            Standard deviations of what is seen of the line, by δγ.
+        share_noise : array of shape (d,)
+            Standard deviations of the known coefficients caused by δγ.
 
         Examples
         --------
-        Two equal columns: of their difference, the second axis, nothing is known.
+        Two equal columns: the coefficient of their difference, the second axis, is not identified.
 
         >>> axes = np.array([[1.0, 1000.0], [0.0, -1000.0]])
         >>> result = Completion.minimum_norm(np.array([3.0, 0.0]), np.array([1.0, 0.0]), axes.T @ axes, np.zeros(2))
         >>> (axes @ result.line).round(6).tolist()
         [1.5, 1.5]
         """
-        free = np.flatnonzero(seen < NEARLY)
+        free = np.flatnonzero(identified < IDENTIFIED)  # F
         if not len(free):
-            return cls.all_seen(known)
-        d, share = len(known), seen[free]
-        sure = np.setdiff1d(np.arange(d), free)
+            return cls.of_identified(known)
+        d, share = len(known), identified[free]
+        sure = np.setdiff1d(np.arange(d), free)  # S
         lengths = np.diag(gram)[free]
-        held, response, within = lengths * share / (1.0 - share), np.eye(d), np.zeros((d, d))
-        root = np.sqrt(lengths)  # axes of one length make the inverse an exact one
+        held, response, within = lengths * share / (1.0 - share), np.eye(d), np.zeros((d, d))  # H, …
+        root = np.sqrt(lengths)  # axes are scaled to unit length, so that the inverse is accurate
         inner = np.linalg.inv(gram[np.ix_(free, free)] / np.outer(root, root) + np.diag(held / lengths))
-        inner /= np.outer(root, root)
+        inner /= np.outer(root, root)  # (Q_FF + H)⁻¹
         within[np.ix_(free, free)] = inner
         response[np.ix_(free, free)] = inner * held
         response[np.ix_(free, sure)] = -inner @ gram[np.ix_(free, sure)]
         line = response @ known
-        return cls(line, response, seen, within, gram @ line, np.where(seen < NEARLY, wavering, 0.0))
+        return cls(line, response, identified, within, gram @ line, np.where(identified < IDENTIFIED, share_noise, 0.0))
 
-    def unseen_noise(self, back: Array, values: Array, entries: Array) -> Array:
-        """Return variances of the weights ``back`` @ α by noise in the axes and in what was seen of them.
+    def completion_variances(self, back: Array, values: Array, entries: Array) -> Array:
+        """Return the variances of the weights ``back`` @ α that noise in the axes and in their shares γ causes.
 
         Parameters
         ----------
@@ -142,37 +145,36 @@ class Completion:
         entries : array of shape (d, d)
             Variances of δC.
         """
-        sure = self.seen >= NEARLY
-        apart = np.maximum(values[None, :] - values[:, None], 0.5 * values[None, :])  # of first order only where far
+        sure = self.identified >= IDENTIFIED
+        # g_j − g_i; the first-order formula holds where it is large, so it is kept above g_j/2
+        apart = np.maximum(values[None, :] - values[:, None], 0.5 * values[None, :])
         tilts = np.divide(self.pull, apart, out=np.zeros_like(entries), where=~sure[:, None] & sure[None, :])
-        moved = (back @ self.within) ** 2 @ (entries * tilts**2).sum(axis=1)
-        return np.asarray(moved + back**2 @ self.wavering**2)
+        by_tilts = (back @ self.within) ** 2 @ (entries * tilts**2).sum(axis=1)
+        return np.asarray(by_tilts + back**2 @ self.share_noise**2)
 
 
-UNSEEN, SURE = (
-    5.0,
-    7.5,
-)  # standard deviations of noise up to which a variance could be noise alone, and from which it is none
-LEAST = 1e-9  # of the frame's own variance
-RHO = 0.05
-LEAST_FELT = 0.5  # of the noise that the line would have if it were not shrunk
-WEAK = 1e-12  # of the target's variance: a direction that explains less explains nothing
+# Variance of a direction, in standard deviations of its noise: below the first γ is 0, above the second γ is 1
+NOISE_ALONE, SIGNAL = 5.0, 7.5
+LEAST = 1e-9  # least variance of a direction, relative to the frame's
+RHO = 0.05  # ρ of AdaSSP
+LEAST_FELT = 0.5  # noise of a coefficient, relative to that without shrinkage, at least
+WEAK = 1e-12  # least share of the target's variance that a direction is assumed to explain
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A linear function.
+    """A fitted linear function.
 
     Attributes
     ----------
     weights : array of shape (d,)
     intercept : float
     noise : array of shape (d,)
-        Standard deviations of the weights by noise, to first order.
+        Standard deviations of the weights caused by noise, to first order.
     ridge : float
     directions : float
-        The sum over the directions of the share of the line that was kept: d where noise is small, 0 where there is
-        nothing else.
+        The effective number of directions: the sum of their shrinkage factors times γ. d where noise is small, 0 where
+        there is nothing but noise.
     """
 
     weights: Array
@@ -184,14 +186,14 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class _Whitened:
-    """Moments in the coordinates of the module.
+    """Moments in the whitened coordinates of the module.
 
     Attributes
     ----------
     back : array of shape (d, d)
-        A line on z_x in the data's own coordinates.
+        Maps a line on z_x to the data's own coordinates.
     units : array of shape (d,)
-        What one step in the unit ball is in each feature.
+        The length of a unit step of the unit ball in each feature.
     offset : array of shape (d + 1,)
     own, scale : array of shape (d,), float
         ℓ and s.
@@ -218,7 +220,7 @@ class _Whitened:
         whiten = np.linalg.inv(factor)
         covariance = whiten @ moments.covariance[square] @ whiten.T
         noises, frames = moments.noises, np.array([whiten @ each[square] @ whiten.T for each in moments.frames])
-        if not intercept:  # about 0 in the data's own units
+        if not intercept:  # moments about 0 in the data's own units
             shift, spread = whiten @ mean, moments.mean_noise
             covariance = covariance + np.outer(shift, shift) - spread * np.eye(len(mean))
             more = 2.0 * spread * float(shift @ shift) / len(mean) + spread**2
@@ -227,8 +229,8 @@ class _Whitened:
         back, own = np.linalg.inv(factor[:-1, :-1]).T, factor[-1, :-1]
         return cls(back, moments.units[order[:-1]], offset, own, float(factor[-1, -1]), covariance, noises, frames)
 
-    def along(self, vectors: Array) -> _Whitened:
-        """Return the same in the coordinates of other axes of the features."""
+    def rotate(self, vectors: Array) -> _Whitened:
+        """Return the moments with the features along other orthonormal axes."""
         turn = np.eye(len(self.covariance))
         turn[:-1, :-1] = vectors
         return replace(
@@ -256,55 +258,59 @@ class _Whitened:
     def error(self, missed: Array) -> Array:
         """Return the covariance of the features' part of δC·w at w = (−b, 1)."""
         w = np.append(-missed, 1.0)
-        moved = self.frames @ w
-        frames, moves = self.frames[:, :-1, :-1], moved[:, :-1]
-        return np.asarray(np.einsum("k,kij->ij", self.noises * (moved @ w), frames) + (moves.T * self.noises) @ moves)
+        products = self.frames @ w  # W_k w
+        frames, parts = self.frames[:, :-1, :-1], products[:, :-1]
+        # Σ v_k((wᵀW_k w)W_k + W_k wwᵀW_k)
+        return np.asarray(
+            np.einsum("k,kij->ij", self.noises * (products @ w), frames) + (parts.T * self.noises) @ parts
+        )
 
     def line(self, completion: Completion, share: Array, values: Array, ridge: float) -> Line:
-        """Return a line of these axes in the data's own coordinates."""
+        """Return a line on these axes in the data's own coordinates, with its noise."""
         weights = self.back @ completion.line
-        felt = np.maximum(share, LEAST_FELT)  # noise also decides how much is shrunk
-        spread = self.back @ completion.response * (self.scale * completion.seen * felt / values)
+        felt = np.maximum(share, LEAST_FELT)  # the shrinkage factor has noise itself
+        spread = self.back @ completion.response * (self.scale * completion.identified * felt / values)
         squares = np.einsum("ij,jk,ik->i", spread, self.error((completion.line - self.own) / self.scale), spread)
-        squares = np.maximum(squares, 0.0) + completion.unseen_noise(self.back, values, self.entries)
+        squares = np.maximum(squares, 0.0) + completion.completion_variances(self.back, values, self.entries)
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
-        return Line(weights, intercept, np.sqrt(squares), ridge, float(share @ completion.seen))
+        return Line(weights, intercept, np.sqrt(squares), ridge, float(share @ completion.identified))
 
 
-def _seen(variances: Array, stds: Array) -> tuple[Array, Array]:
-    """Return what is seen of directions, from 0 to 1, and its standard deviations by noise in their variances."""
-    ramp = np.maximum(stds * (SURE - UNSEEN), LEAST)
-    step = np.clip((variances - UNSEEN * stds) / ramp, 0.0, 1.0)
-    slope = 6.0 * step * (1.0 - step) / ramp
+def _identify(variances: Array, stds: Array) -> tuple[Array, Array]:
+    """Return γ of each direction, a smooth step of its variance, and the standard deviation of its noise."""
+    ramp = np.maximum(stds * (SIGNAL - NOISE_ALONE), LEAST)
+    step = np.clip((variances - NOISE_ALONE * stds) / ramp, 0.0, 1.0)
+    slope = 6.0 * step * (1.0 - step) / ramp  # derivative of 3·step² − 2·step³
     return np.asarray(step**2 * (3.0 - 2.0 * step)), np.asarray(slope * math.sqrt(2.0) * stds)
 
 
-def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
+def fit_noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line with the noise-aware ridge."""
     white = _Whitened.from_moments(moments, target, intercept)
     spectrum = Spectrum.from_matrix(white.covariance[:-1, :-1], math.sqrt(white.noise))
-    white = white.along(spectrum.vectors)
-    d, shrunk, stds = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
+    white = white.rotate(spectrum.vectors)
+    d, shrunk, stds = len(white.own), spectrum.shrunk_values, np.sqrt(np.diag(white.entries) / 2.0)
     values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * stds, LEAST))
-    seen, doubt = _seen(shrunk, stds)
-    missed = seen * white.covariance[:-1, -1] / values
-    along, noises = white.own + white.scale * missed, white.scale**2 * np.diag(white.error(missed))
-    explained = float(seen @ (values * along**2 - noises / values)) / max(float(seen.sum()), 1.0)
+    identified, share_stds = _identify(shrunk, stds)  # γ
+    missed = identified * white.covariance[:-1, -1] / values
+    along, noises = white.own + white.scale * missed, white.scale**2 * np.diag(white.error(missed))  # a, s²n
+    total = float(identified @ (values * along**2 - noises / values))
+    explained = total / max(float(identified.sum()), 1.0)  # ω²
     ridges = noises / max(explained, WEAK * float(white.own @ white.own + white.scale**2))
-    share = values / (values + ridges)
+    share = values / (values + ridges)  # g/(g + λ)
     gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
-    completion = Completion.minimum_norm(share * along, seen, gram, doubt * share * np.abs(along))
+    completion = Completion.minimum_norm(share * along, identified, gram, share_stds * share * np.abs(along))
     return white.line(completion, share, values, float(np.median(ridges)))
 
 
-def adaptive_ridge(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
+def fit_adassp(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line of AdaSSP, of moments in the coordinates of the unit ball."""
     white = _Whitened.from_moments(moments, target, intercept)
     values, vectors = np.linalg.eigh(white.covariance[:-1, :-1])
-    white, d = white.along(vectors), len(values)
-    most = math.sqrt(white.noise * d * math.log(2.0 * d * d / RHO))
+    white, d = white.rotate(vectors), len(values)
+    most = math.sqrt(white.noise * d * math.log(2.0 * d * d / RHO))  # η
     ridge = max(0.0, most - max(float(values[0]) - most, 0.0))
     kept = np.maximum(values + ridge, max(0.01 * most, LEAST))
-    result = Completion.all_seen(white.scale * white.covariance[:-1, -1] / kept)
+    result = Completion.of_identified(white.scale * white.covariance[:-1, -1] / kept)
     line = white.line(result, np.ones(d), kept, ridge)
     return replace(line, directions=float((np.clip(values, 0.0, kept) / kept).sum()))

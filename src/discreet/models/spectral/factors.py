@@ -1,13 +1,13 @@
 """Factor analysis of a covariance: x = mean + Wz + noise, z standard normal, the noise independent with variances ψ.
 
-The EM steps of Park, Foulds, Chaudhuri and Welling (2017, section 6) over a covariance S that is public already, so any
-number of them costs nothing:
+The EM steps of Park, Foulds, Chaudhuri and Welling (2017, section 6) on a covariance S that is public already, so that
+any number of them is post-processing:
 
     M = I + WᵀΨ⁻¹W,  β = M⁻¹WᵀΨ⁻¹,  C = Sβᵀ,  R = E[zzᵀ] = M⁻¹ + βC,  W ← CR⁻¹,  ψ ← diag(S − WCᵀ), with the new W;
 
-and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), where the distribution of z is fitted as well and then
-taken into W. It ends where EM does, in a tenth of the steps. ψ has a floor, so whatever S is, what comes out is a
-covariance.
+and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), in which the covariance of z is fitted as well and then
+absorbed into W. It converges to the same point as EM in a tenth of the steps. ψ has a lower limit, so that the result
+is a covariance for any S.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["Factors"]
 
 Array = NDArray[np.float64]
 
-STEPS, CLOSE = 1000, 1e-6
-LEAST = 1e-3  # of a column's variance that no factor explains
+STEPS, CLOSE = 1000, 1e-6  # most EM steps, and the change of loadings at which they stop
+LEAST = 1e-3  # least share of a column's variance that is its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Factors:
     ----------
     mean : array of shape (d,)
     loadings : array of shape (d, k)
-        W. Its columns are orthogonal in the metric of 1/ψ, those that explain most first.
+        W. Its columns are orthogonal in the metric of 1/ψ, sorted by what they explain, the largest first.
     noise : array of shape (d,)
         ψ.
 
@@ -57,7 +57,9 @@ class Factors:
     def from_covariance(cls, mean: Array, covariance: Array, count: int, steps: int = STEPS) -> Factors:
         """Fit k factors to a covariance, by EM from its leading eigenvectors."""
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        s = np.clip(covariance / np.outer(spread, spread), -1.0, 1.0)  # correlations: columns of any scale fit the same
+        s = np.clip(
+            covariance / np.outer(spread, spread), -1.0, 1.0
+        )  # correlations: the scale of columns does not matter
         np.fill_diagonal(s, 1.0)
         loadings, noise = _start(s, count)
         for _ in range(steps):
@@ -65,9 +67,9 @@ class Factors:
             if np.abs(loadings - before).max() <= CLOSE:
                 break
         loadings, noise = spread[:, None] * loadings, spread**2 * noise
-        # Any rotation of z fits as well; this one orders the columns.
-        _, _, turned = np.linalg.svd(loadings / np.sqrt(noise)[:, None], full_matrices=False)
-        loadings = loadings @ turned.T
+        # The fit is invariant under rotations of z; this one sorts the columns.
+        _, _, rotation = np.linalg.svd(loadings / np.sqrt(noise)[:, None], full_matrices=False)
+        loadings = loadings @ rotation.T
         largest = np.abs(loadings).argmax(axis=0)
         signs = np.sign(loadings[largest, np.arange(count)])
         return cls(mean, loadings * np.where(signs == 0.0, 1.0, signs), noise)
@@ -99,9 +101,9 @@ class Factors:
 
     def log_density(self, x: Array) -> Array:
         """Return the logarithm of the density at each row."""
-        moved = x - self.mean
-        inner = moved @ self._weighted
-        squared = np.einsum("nd,nd->n", moved, moved / self.noise)
+        centred = x - self.mean
+        inner = centred @ self._weighted
+        squared = np.einsum("nd,nd->n", centred, centred / self.noise)
         squared -= np.einsum("nk,nk->n", inner, np.linalg.solve(self._inner, inner.T).T)
         size = len(self.noise) * math.log(2.0 * math.pi) + np.log(self.noise).sum() + np.linalg.slogdet(self._inner)[1]
         return np.asarray(-0.5 * (squared + size))
@@ -128,11 +130,12 @@ def _start(s: Array, count: int) -> tuple[Array, Array]:
 
 
 def _step(s: Array, loadings: Array, noise: Array) -> tuple[Array, Array]:
-    weighted = loadings / noise[:, None]
-    inverse = np.linalg.inv(np.eye(loadings.shape[1]) + loadings.T @ weighted)
-    c = s @ (weighted @ inverse)
+    """Return W and ψ after one step; see the module."""
+    weighted = loadings / noise[:, None]  # Ψ⁻¹W
+    inverse = np.linalg.inv(np.eye(loadings.shape[1]) + loadings.T @ weighted)  # M⁻¹
+    c = s @ (weighted @ inverse)  # C = Sβᵀ
     second = inverse + inverse @ (weighted.T @ c)  # R = M⁻¹ + βC
-    second = clip_eigenvalues(second, 1e-9, 1e9)  # positive, also where S is not
-    loadings = np.asarray(np.linalg.solve(second, c.T).T)
+    second = clip_eigenvalues(second, 1e-9, 1e9)  # positive definite, even where S is not
+    loadings = np.asarray(np.linalg.solve(second, c.T).T)  # W = CR⁻¹
     noise = np.maximum(np.diag(s) - np.einsum("dk,dk->d", loadings, c), LEAST)
     return np.asarray(loadings @ np.linalg.cholesky(second)), noise

@@ -1,12 +1,13 @@
-"""A mean and a covariance from one release of moments, for any number of columns (``OneRelease``, ``Sulq``).
+"""Methods that find a mean and a covariance from one release of moments (``OneRelease``, ``Sulq``).
 
 **One release.** Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``, with its bound and proof.
-What comes out is noisy by the same amount in every entry, and ``spectrum`` says what of it to believe. With d columns
-the second moment has a share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d): about what makes the
-error of the covariance smallest where the mean is half-way to the sphere, and next to nothing where there are many
-columns. The first moment is left out where the centre of the space serves as the mean, the count where it is public.
+Every entry has the same noise, and ``spectrum`` corrects the eigenvalues for it. It works for any number of columns.
+With d columns the second moment has the share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d). These
+about minimise the error of the covariance where the mean is half-way to the sphere, and a² and b² are negligible where
+there are many columns. The first moment is left out where the centre of the space serves as the mean, the count where
+it is public.
 
-**SuLQ** (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own. Rows y in the unit
+**SuLQ** (Blum, Dwork, McSherry and Nissim 2005), for comparison: every entry is a query of its own. Rows y in the unit
 ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For two rows, with D =
 yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in
 all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its variance there.
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
@@ -35,36 +36,31 @@ __all__ = ["OneRelease", "Sulq"]
 
 Array = NDArray[np.float64]
 
-LEAST = 1e-3  # of the mean eigenvalue
-HIDDEN = 0.3  # of how far noise alone spreads eigenvalues: below, they could be anything
+LEAST = 1e-3  # least eigenvalue relative to the mean one
+HIDDEN = 0.3  # least eigenvalue relative to τ√d, half of what noise alone spreads them by to either side
 
 
 @dataclass(frozen=True)
 class OneRelease(Method[Components]):
-    """One release of moments.
+    """A mean and a covariance from one release of moments, with corrected eigenvalues.
 
     Parameters
     ----------
     size : PublicSize
-        Rows are counted where it does not tell how many there are.
+        Rows are counted where their number is not public.
     centered : bool
         Whether the mean is measured; else it is the centre of the space.
     nearest : bool
-        Whether the eigenvalues are those of the matrix that is nearest to the one before noise (ξ of ``spectrum``), or
-        estimates of its eigenvalues (λ̂).
+        If True, the eigenvalues are those of the matrix nearest to the one before noise (ξ of ``spectrum``); if False,
+        estimates of the eigenvalues of that matrix (λ̂).
     """
 
     size: PublicSize
     centered: bool = True
     nearest: bool = True
 
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
-
     def query(self, space: Box | Ball) -> Moments:
-        """Return what is measured."""
+        """Return the query of the moments."""
         d, counted = space.dimension, self.size.rows is None
         weights = np.array([0.5 / d if counted else 0.0, 1.0 / math.sqrt(d) if self.centered else 0.0, 1.0])
         a2, b2, c2 = (weights / weights.sum()).tolist()
@@ -73,39 +69,36 @@ class OneRelease(Method[Components]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Measure the moments, and take off what noise has put into them."""
+        """Measure the moments, and correct the mean and the eigenvalues for noise."""
         release = next(measures)(self.query(space))
         d, rows = space.dimension, released_rows(release, "count")
-        second, noise = release["second"] / rows, noise_of(release, "second") / rows
+        second, noise = release["second"] / rows, noise_std(release, "second") / rows
         mean = np.zeros(d)
         if self.centered:
-            mean, spread = release["first"] / rows, (noise_of(release, "first") / rows) ** 2
-            mean = inside_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
+            mean, spread = release["first"] / rows, (noise_std(release, "first") / rows) ** 2
+            mean = clip_to_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
             second -= np.outer(mean, mean)
         spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
-        values = spectrum.shrunk if self.nearest else spectrum.estimates
-        size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)  # above its own noise
+        values = spectrum.shrunk_values if self.nearest else spectrum.estimates
+        # The mean eigenvalue, above two standard deviations of its noise
+        size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)
         least = min(max(HIDDEN * spectrum.noise * math.sqrt(d), LEAST * size), size / 2.0)
         values = np.clip(values, least, LARGEST)
-        covariance = spectrum.matrix(values / max(1.0, float(values.sum())))  # rows in a unit ball vary by 1 at most
+        # The variances of rows in the unit ball sum to at most 1
+        covariance = spectrum.matrix(values / max(1.0, float(values.sum())))
         return Components(np.ones(1), mean[None], covariance[None]), [release]
 
 
 @dataclass(frozen=True)
 class Sulq(Method[Components]):
-    """One release of products; the centre of the space is the mean, and the eigenvalues are left as they come."""
+    """One release of products; the centre of the space is the mean, and eigenvalues are not corrected for noise."""
 
     size: PublicSize
-
-    @property
-    def shares(self) -> list[float]:
-        """All of it at once."""
-        return [1.0]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Measure, and make a matrix of it."""
+        """Measure the products, and return the matrix that they make."""
         release = next(measures)(Products(space, self.size.rows is None))
         d, rows = space.dimension, released_rows(release, "count")
         i, j = np.triu_indices(d)

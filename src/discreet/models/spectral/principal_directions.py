@@ -1,7 +1,7 @@
-"""Principal directions by the exponential mechanism: rows choose a direction, with the energy along it as its score.
+"""``Directions``: principal directions by the exponential mechanism, with the energy along a direction as its score.
 
 The scores, the energies and their proofs are in ``queries.moments.principal_direction``. The next direction is drawn in
-the complement of those before it, from rows that are measured again in a basis of it.
+the orthogonal complement of those before it, from rows that are measured again in a basis of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.em import Step
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.noisy_sums import released_rows
-from discreet.models.spectral.spectrum import Principal, signed
+from discreet.models.spectral.spectrum import Principal, fix_signs
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
@@ -28,12 +28,12 @@ __all__ = ["Directions"]
 
 Array = NDArray[np.float64]
 
-MEASURED = 0.1  # of the budget: how much lies along the directions
+MEASURED = 0.1  # share of the budget for the energy along the directions
 
 
 @dataclass(frozen=True)
 class Directions(Method[Principal]):
-    """Directions drawn one after the other (or as a frame), and then how much lies along them.
+    """Directions drawn one after the other, or all at once as a frame, and then the energy along each.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Directions(Method[Principal]):
         k.
     size : PublicSize
     frame : bool
-        Whether they are drawn at once, approximately.
+        Whether they are drawn all at once, approximately.
     """
 
     count: int
@@ -50,7 +50,7 @@ class Directions(Method[Principal]):
 
     @property
     def shares(self) -> list[float]:
-        """Equal ones for the draws, and the part for what lies along them."""
+        """Equal shares for the draws, and the share of the energies."""
         draws = 1 if self.frame else self.count
         return [(1.0 - MEASURED) / draws] * draws + [MEASURED]
 
@@ -59,7 +59,7 @@ class Directions(Method[Principal]):
         return _losses(tuple(self.shares), guarantee)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
-        """Return draws and a measurement."""
+        """Return the questions of the draws and of the energies."""
         every = np.eye(space.dimension)
         return [*[self._scatter(space, every)] * (number - 1), self._energies(space, every[: self.count])]
 
@@ -72,7 +72,7 @@ class Directions(Method[Principal]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Principal, list[Release]]:
-        """Draw, measure, and order the axes by what lies along them."""
+        """Draw directions, measure the energies, and sort the axes by them."""
         d = space.dimension
         releases: list[Release] = []
         if self.frame:
@@ -84,12 +84,12 @@ class Directions(Method[Principal]):
                 basis = np.linalg.svd(axes)[2][len(axes) :].T if len(axes) else np.eye(d)
                 releases.append(next(measures)(self._scatter(space, basis)))
                 axes = np.vstack([axes, basis @ releases[-1]["direction"]])
-        axes = np.linalg.qr(axes.T)[0].T  # orthonormal to the last digits
+        axes = np.linalg.qr(axes.T)[0].T  # orthonormal up to rounding
         release = next(measures)(self._energies(space, axes))
         rows = released_rows(release, "count")
         along, rest = np.clip(release["along"] / rows, 1e-12, 1.0), max(float(release["rest"][0]) / rows, 0.0)
         order = np.argsort(-along)
-        result = Principal(np.zeros(d), signed(axes[order]), along[order], float(along.sum()) + rest)
+        result = Principal(np.zeros(d), fix_signs(axes[order]), along[order], float(along.sum()) + rest)
         return result, [*releases, release]
 
 

@@ -1,16 +1,16 @@
-"""The eigenvalues of a symmetric matrix that was released with noise, corrected for it (``Spectrum``); principal axes.
+"""Eigenvalues of a symmetric matrix released with noise, corrected for it (``Spectrum``), and principal axes.
 
 Let Ã = A + E with E symmetric Gaussian, variance τ² off the diagonal and 2τ² on it: what ``Part(symmetric=True)``
 releases, since (G + Gᵀ)σ/2 and a triangle packed with √2 are the same distribution, τ = σ/√2. Noise pushes eigenvalues
-apart. To second order the i-th one of Ã lies at λ_i + τ² Σ_{j≠i} 1/(λ_i − λ_j), and what A has in the direction of the
-i-th noisy eigenvector, ṽᵀAṽ, falls as far short of λ̃_i again. So, of the noisy eigenvalues,
+apart. To second order the i-th eigenvalue of Ã is λ_i + τ² Σ_{j≠i} 1/(λ_i − λ_j), and the value of A along the i-th
+noisy eigenvector, ṽᵀAṽ, is lower than λ̃_i by twice that shift. So, from the noisy eigenvalues,
 
     λ̂_i = λ̃_i − s_i,    ξ_i = λ̃_i − 2s_i,    s_i = τ² Σ_{j≠i} (λ̃_i − λ̃_j)/((λ̃_i − λ̃_j)² + τ²):
 
 λ̂ estimates the eigenvalue of A, and Σ ξ_i ṽ_iṽ_iᵀ is the matrix with these eigenvectors that is nearest to A (Bun,
 Allez, Bouchaud and Potters 2016, whose formula for many columns it is; the τ² below the fraction is their
-regularisation). For few large eigenvalues above nothing else these are the known λ̂ = (λ̃ + √(λ̃² − 4τ²d))/2 and
-√(λ̃² − 4τ²d): an eigenvalue below τ√d cannot be seen, at whatever it was. Without noise both are λ̃.
+regularisation). For few large eigenvalues and all others 0 these are the known λ̂ = (λ̃ + √(λ̃² − 4τ²d))/2 and
+√(λ̃² − 4τ²d): an eigenvalue below τ√d cannot be detected. Without noise both are λ̃.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Principal:
-    """Some principal axes.
+    """Principal axes and the variances along them.
 
     Attributes
     ----------
@@ -57,15 +57,15 @@ class Principal:
     def from_gaussian(cls, gaussian: Components) -> Principal:
         """Return all principal axes of a single Gaussian, the largest variance first."""
         values, vectors = np.linalg.eigh(gaussian.covariances[0])
-        axes = signed(vectors[:, ::-1].T)
+        axes = fix_signs(vectors[:, ::-1].T)
         return cls(gaussian.means[0], axes, values[::-1].copy(), float(values.sum()))
 
     def first(self, count: int) -> Principal:
-        """Return the first of the axes."""
+        """Return the first ``count`` axes."""
         return Principal(self.mean, self.axes[:count], self.variances[:count], self.total)
 
-    def moved(self, offset: Array, scale: Array) -> Principal:
-        """Return the axes of offset + scale·y. The scale is the same in every column: another would turn them."""
+    def rescale(self, offset: Array, scale: Array) -> Principal:
+        """Return the axes of offset + scale·y. The scale must be equal in all columns, or it would rotate the axes."""
         assert np.all(scale == scale[0])
         step = float(scale[0])
         return Principal(offset + step * self.mean, self.axes, step * step * self.variances, step * step * self.total)
@@ -85,14 +85,14 @@ class Principal:
         return Factors(self.mean, self.axes.T * np.sqrt(np.maximum(self.variances - noise, 0.0)), np.full(d, noise))
 
 
-def signed(axes: Array) -> Array:
-    """Return axes with their largest coordinate positive: a direction and its opposite are the same axis."""
+def fix_signs(axes: Array) -> Array:
+    """Return axes with signs such that their largest coordinate is positive."""
     largest = np.abs(axes).argmax(axis=1)
     signs = np.where(axes[np.arange(len(axes)), largest] < 0.0, -1.0, 1.0)
     return np.asarray(axes * signs[:, None])
 
 
-CELLS = 2**22  # pairs of eigenvalues at a time
+CELLS = 2**22  # pairs of eigenvalues that are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,26 +125,26 @@ class Spectrum:
         return cls(values[::-1].copy(), vectors[:, ::-1].copy(), noise)
 
     @property
-    def _push(self) -> Array:
-        """What noise has pushed the eigenvalues apart by: s of the module."""
+    def _shifts(self) -> Array:
+        """S of the module: by how much noise has pushed the eigenvalues apart."""
         if not self.noise:
             return np.zeros_like(self.values)
         step = max(CELLS // len(self.values), 1)
-        pushed = []
+        shifts = []
         for start in range(0, len(self.values), step):
             apart = self.values[start : start + step, None] / self.noise - self.values[None, :] / self.noise
-            pushed.append((apart / (apart * apart + 1.0)).sum(axis=1))
-        return np.asarray(self.noise * np.concatenate(pushed))
+            shifts.append((apart / (apart * apart + 1.0)).sum(axis=1))
+        return np.asarray(self.noise * np.concatenate(shifts))
 
     @property
     def estimates(self) -> Array:
-        """λ̂: the eigenvalues of the matrix before noise."""
-        return np.asarray(self.values - self._push)
+        """λ̂: estimates of the eigenvalues of the matrix before noise."""
+        return np.asarray(self.values - self._shifts)
 
     @property
-    def shrunk(self) -> Array:
-        """ξ: what the matrix before noise has in the direction of each eigenvector."""
-        return np.asarray(self.values - 2.0 * self._push)
+    def shrunk_values(self) -> Array:
+        """ξ: estimates of ṽᵀAṽ, the value of the matrix before noise along each noisy eigenvector."""
+        return np.asarray(self.values - 2.0 * self._shifts)
 
     def matrix(self, values: Array) -> Array:
         """Return the matrix with these eigenvectors and other eigenvalues."""

@@ -1,13 +1,13 @@
-"""The method for tables with numbers and categories: marginals first, one Gaussian, then a mixture of both.
+"""``AdaptiveTables``: fits a mixture over numbers and categories: first marginals, then one Gaussian, then the mixture.
 
 Every choice is a function of public numbers: ε, δ, the number of columns, of categories and of components, and the
 number of rows where it is public.
 
-**How a release is shared.** In nats a row, noise of variance x on all numbers of a release costs a table of C
+**Weights of a release.** In nats a row, noise of variance x on all numbers of a release costs a table of C
 categories about x·C²/(2e_j²), and the moments x·G²/(1 − e²), with G = √A + √B + √C of ``own_coordinates``. So e_j² ∝
-C_j, and e² : 1 − e² = ΣC_j/√2 : G. What is believed of a noisy table costs less than that, so twice G is taken.
+C_j, and e² : 1 − e² = ΣC_j/√2 : G. Shrinkage of noisy tables lowers their cost, so twice G is taken.
 
-**Steps.** Twice as many as for Gaussians alone: tables take longer to settle, and pooling gives back what that costs.
+**Steps.** Twice as many as for Gaussians alone: tables take longer to converge, and pooling makes up for the noise.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import ROUNDS, Adaptive
-from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
+from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.models.noisy_sums import released_rows
-from discreet.models.table.column_maps import corrected, probabilities
+from discreet.models.table.column_maps import correct_cells, estimate_probabilities
 from discreet.models.table.table_model import TableModel
 from discreet.queries.counts.grids import Marginals
 from discreet.queries.moments.clipped_moments import Components
@@ -39,13 +39,13 @@ __all__ = ["AdaptiveTables", "MixedComponents"]
 
 Array = NDArray[np.float64]
 
-FIRST = 0.1  # of the budget, for the marginals
-ALONE = 0.3  # the same where there is one component only, and no table to come
-LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # of e²
-LONGER = 2  # the steps, relative to those for Gaussians alone
+FIRST = 0.1  # share of the budget for the marginals
+ALONE = 0.3  # the same with one component, whose tables are the marginals
+LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # limits on e²
+LONGER = 2  # number of steps, relative to that for Gaussians alone
 MOST_STEPS = 60
-RESOLUTION = 0.1  # of a column's half-width: while there are steps to come, no component is narrower
-DEFAULT_LEVEL = 0.9  # of a Gaussian, left unclipped
+RESOLUTION = 0.1  # least standard deviation before the last step, relative to a column's half-width
+DEFAULT_LEVEL = 0.9  # probability that a Gaussian row is not clipped, for the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ class MixedComponents:
     Attributes
     ----------
     components : Components
-        Of the numbers.
+        The Gaussians of the numbers.
     probabilities : tuple of arrays of shape (K, C)
-        For each column of categories.
+        For each column of categories its probabilities in each component.
     cells : tuple of arrays
         For each column of numbers the probabilities of its ``cells``, over all components.
     """
@@ -66,9 +66,9 @@ class MixedComponents:
     probabilities: tuple[Array, ...]
     cells: tuple[Array, ...]
 
-    def moved(self, offset: Array, scale: Array) -> Self:
-        """Return the same in other units of the numbers."""
-        return replace(self, components=self.components.moved(offset, scale))
+    def rescale(self, offset: Array, scale: Array) -> Self:
+        """Return the mixture with the numbers in the coordinates offset + scale·y."""
+        return replace(self, components=self.components.rescale(offset, scale))
 
     def log_joint(self, x: Array, codes: NDArray[np.int64]) -> Array:
         """Return ln(weight·density·probability) of each row under each component, shape (n, K)."""
@@ -95,16 +95,16 @@ class MixedComponents:
 
 @dataclass(frozen=True)
 class AdaptiveTables(Method[MixedComponents]):
-    """Marginals, phase 1 and phase 2, and how they share the budget.
+    """Marginals first, and then the two phases of ``Adaptive`` with tables.
 
     Parameters
     ----------
     numbers : Adaptive
-        How the Gaussians are found, with the part of the budget that they have.
+        The method of the Gaussians, with their share of the budget.
     categories : tuple of int
-        How many categories each column has.
+        The number of categories of each column.
     whole : tuple of bool
-        For each column of numbers whether they are declared to be whole.
+        For each column of numbers whether it is declared to hold whole numbers.
     """
 
     numbers: Adaptive
@@ -124,54 +124,56 @@ class AdaptiveTables(Method[MixedComponents]):
         shape: str = "full",
         steps: int | None = None,
     ) -> AdaptiveTables:
-        """Return the method for a guarantee, with as many components as it can tell apart."""
-        part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
+        """Return the method for a guarantee, with at most as many components as it can distinguish."""
+        part = (1.0 - FIRST) * (1.0 - _table_share(Shape(shape, space.dimension), categories))
         numbers = Adaptive.for_data(count, space, guarantee, size, shape=shape, steps=steps, part=part)
-        if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
-            numbers = Adaptive.for_data(numbers.affordable, space, guarantee, size, shape=shape, steps=steps, part=part)
-        if steps is None and not numbers.single:
+        if numbers.distinguishable < count:  # fewer components that differ fit better than many that do not
+            numbers = Adaptive.for_data(
+                numbers.distinguishable, space, guarantee, size, shape=shape, steps=steps, part=part
+            )
+        if steps is None and not numbers.is_single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)
 
     @property
-    def single(self) -> bool:
-        """Whether one Gaussian is all that can be had."""
-        return self.numbers.single
+    def is_single(self) -> bool:
+        """Whether only one Gaussian is fitted."""
+        return self.numbers.is_single
 
     @property
     def shares(self) -> list[float]:
-        """The marginals' first, then those of the Gaussians."""
-        first = ALONE if self.single else FIRST
+        """The share of the marginals, then those of the Gaussians."""
+        first = ALONE if self.is_single else FIRST
         return [first, *((1.0 - first) * share for share in self.numbers.shares)]
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
-        """Return the marginals, and sums."""
-        return [self._first(space), *super().questions(space, number - 1)]
+        """Return the question of the marginals, and sums."""
+        return [self._marginals(space), *super().questions(space, number - 1)]
 
-    def _first(self, space: Box | Ball) -> Marginals:
+    def _marginals(self, space: Box | Ball) -> Marginals:
         assert isinstance(space, Box)  # as every schema has
         return Marginals(self.categories, space, self.whole)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[MixedComponents, list[Release]]:
-        """Find the marginals and one Gaussian, spread the components over them, and improve them."""
-        query = self._first(space)
+        """Find the marginals and one Gaussian, spread the components over them, and improve them by EM."""
+        query = self._marginals(space)
         release = next(measures)(query)
-        result, noises = probabilities(query, release)
+        result, noises = estimate_probabilities(query, release)
         marginals, noise = result[: len(self.categories)], noises[: len(self.categories)]
         count = self.numbers.count
 
-        def finished(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
-            own = components.moved(np.asarray(space.center), np.asarray(space.scale))
+        def with_cells(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
+            own = components.rescale(np.asarray(space.center), np.asarray(space.scale))
             several = enumerate(zip(query.cells, result[len(self.categories) :], strict=True))
-            shares = tuple(corrected(own, j, cells, released, noises[0]) for j, (cells, released) in several)
+            shares = tuple(correct_cells(own, j, cells, released, noises[0]) for j, (cells, released) in several)
             return MixedComponents(components, tables, shares)
 
-        if self.single:
+        if self.is_single:
             components, releases = self.numbers.run(space, rng, measures)
             tables = tuple(np.repeat(marginal[None], count, axis=0) for marginal in marginals)
-            return finished(components, tables), [release, *releases]
+            return with_cells(components, tables), [release, *releases]
         first = sum(self.numbers.shares[:ROUNDS])
         one = replace(self.numbers, count=1, steps=ROUNDS, budget=self.numbers.budget * first)
         base, releases = one.run(space, rng, islice(measures, ROUNDS))
@@ -179,17 +181,17 @@ class AdaptiveTables(Method[MixedComponents]):
         mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
         model = TableModel(mixture, marginals, noise, self._weights)
         pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
-        return finished(pool.components, pool.probabilities), [release, *releases, *more]
+        return with_cells(pool.components, pool.probabilities), [release, *releases, *more]
 
     @property
     def _weights(self) -> tuple[float, ...]:
-        """e_j² for each column: as it has categories."""
+        """e_j² for each column, proportional to its number of categories."""
         sizes = np.array(self.categories, dtype=np.float64)
-        return tuple((_tables(self.numbers.shape, self.categories) * sizes / sizes.sum()).tolist())
+        return tuple((_table_share(self.numbers.shape, self.categories) * sizes / sizes.sum()).tolist())
 
 
-def _tables(shape: Shape, categories: tuple[int, ...]) -> float:
-    """Return e²."""
+def _table_share(shape: Shape, categories: tuple[int, ...]) -> float:
+    """Return e² of the module, the share of the tables in a release."""
     tables = sum(categories) / math.sqrt(2.0)
-    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, DEFAULT_LEVEL), shape)))
+    moments = sum(map(math.sqrt, noise_costs(Clipping.at_quantile(shape.dimension, DEFAULT_LEVEL), shape)))
     return min(max(tables / (tables + 2.0 * moments), LEAST_TABLES), MOST_TABLES)

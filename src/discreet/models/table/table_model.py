@@ -1,13 +1,13 @@
-"""A mixture over rows with numbers and categories, measured by the moments of ``mixed_moments``.
+"""``TableModel``: a mixture over rows with numbers and categories, measured by ``mixed_moments``.
 
 Within a component the numbers are Gaussian, each column of categories has its own probabilities, and all of these are
-independent. The Gaussians are those of ``adaptive_mixture``, from the same parts of the same releases. For the tables:
+independent. The Gaussians follow from the same releases as in ``adaptive_mixture``. The tables follow so:
 
-1. The steps are pooled as the counts are (``shrinkage``): a new table weighs t^(−0.6), or more where it differs from
-   the pool by more than noise can explain.
+1. The steps are pooled as the counts are (``shrinkage``): the gain of step t is t^(−0.6), or more where the new table
+   differs from the pool by more than noise can explain.
 2. A table is shrunk to the column's marginal by the share of noise in the difference. The marginal is that of the
    first release and of all components' tables together.
-3. No probability is below what its noise could hide, unless the marginal is: a rare category is not an impossible one.
+3. No probability is below what its noise could hide, unless the marginal is: a rare category is not impossible.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Model
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool, rows_to_divide_by
-from discreet.models.noisy_sums import noise_of, released_counts
+from discreet.models.noisy_sums import noise_std, released_counts
 from discreet.models.shrinkage import Estimate, forgetting_gain, shrinkage_factor
-from discreet.models.table.column_maps import on_simplex
+from discreet.models.table.column_maps import project_to_simplex
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
@@ -35,26 +35,26 @@ from discreet.records import Block
 Array = NDArray[np.float64]
 Tables = tuple[Array, ...]
 
-CONCENTRATION = 150.0  # of the Dirichlet around the marginals that tables start from: they differ a little
-HIDDEN = 0.2  # standard deviations of its noise: no probability is less, unless the marginal is
+CONCENTRATION = 150.0  # of the Dirichlet distribution around the marginals from which the first tables are drawn
+LEAST_SEEN = 0.2  # least probability in standard deviations of its noise, unless the marginal is less
 
 
 @dataclass(frozen=True, eq=False)
 class TablePool:
-    """What the releases so far say, and the parameters that follow.
+    """Estimates pooled over the releases so far, and the parameters that follow from them.
 
     Attributes
     ----------
     numbers : Pool
-        Of the Gaussians.
+        The pool of the Gaussians.
     probabilities : tuple of arrays of shape (K, C)
         The tables at which the next step measures.
     counts : tuple of arrays of shape (K, C)
         Pooled tables.
     noise : tuple of float
-        The variance of a number in each of them.
+        The variance of a number in each of the pooled tables.
     rows : array of shape (K,)
-        Pooled counts of the components, at the tables' pace.
+        Pooled counts of the components, with the gain of the tables.
     row_noise : float
         Their variance.
     """
@@ -72,7 +72,7 @@ class TablePool:
         return self.numbers.components
 
     @classmethod
-    def starting(cls, numbers: Pool, probabilities: Tables) -> TablePool:
+    def empty(cls, numbers: Pool, probabilities: Tables) -> TablePool:
         """Return an empty pool."""
         none = tuple(np.zeros_like(table) for table in probabilities)
         return cls(numbers, probabilities, none, (0.0,) * len(none), np.zeros(numbers.components.count), 0.0)
@@ -102,19 +102,19 @@ class TableModel(Model[TablePool]):
 
     @property
     def categories(self) -> tuple[int, ...]:  # type: ignore[override]
-        """How many categories each column has."""
+        """The number of categories of each column."""
         return tuple(len(marginal) for marginal in self.marginals)
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> TablePool:
         """Return Gaussians spread over the base, and tables drawn around the marginals."""
         tables = tuple(
-            on_simplex(rng.dirichlet(np.maximum(CONCENTRATION * marginal, 0.05), self.numbers.count), 1.0)
+            project_to_simplex(rng.dirichlet(np.maximum(CONCENTRATION * marginal, 0.05), self.numbers.count), 1.0)
             for marginal in self.marginals
         )
-        return TablePool.starting(self.numbers.initialize(dimension, rng), tables)
+        return TablePool.empty(self.numbers.initialize(dimension, rng), tables)
 
     def statistic(self, params: TablePool) -> MixedMoments:
-        """Return what is measured; its bound and proof are its own."""
+        """Return the statistic; its bound and proof are in ``mixed_moments``."""
         return MixedMoments(self.numbers.moments(params.numbers), params.probabilities, self.weights)
 
     def parts(self, params: TablePool) -> Mapping[str, Part]:
@@ -130,15 +130,15 @@ class TableModel(Model[TablePool]):
         return self.statistic(params).roundoff
 
     def contributions(self, params: TablePool, block: Block) -> Any:
-        """Return clipped moments, and responsibilities in the place of each category."""
+        """Return clipped moments, and the responsibilities at the place of each row's category."""
         return self.statistic(params).contributions(block)
 
     def sum(self, params: TablePool, block: Block) -> Any:
-        """Return their sum."""
+        """Return the sum of the contributions."""
         return self.statistic(params).sum(block)
 
     def maximize(self, params: TablePool, release: Release) -> TablePool:
-        """Return the pool with one more release, and what follows from it."""
+        """Return the pool with one more release, and the parameters that follow from it."""
         numbers = self.numbers.maximize(params.numbers, release)
         pooled = self._pool(params, numbers, release)
         rows = rows_to_divide_by(pooled.rows, pooled.row_noise, release)
@@ -149,20 +149,20 @@ class TableModel(Model[TablePool]):
     def _pool(self, params: TablePool, numbers: Pool, release: Release) -> TablePool:
         """Return the pool with one more release's tables and counts."""
         names = [f"table{j}" for j in range(len(self.marginals))]
-        new = [Estimate(release[name], noise_of(release, name) ** 2) for name in names]
+        new = [Estimate(release[name], noise_std(release, name) ** 2) for name in names]
         old = [Estimate(*pair) for pair in zip(params.counts, params.noise, strict=True)]
         pairs = list(zip(old, new, strict=True))
-        # In units of each table's noise, so that one gain serves them all.
-        moved = sum(float(((b.value - a.value) ** 2).sum()) / (b.variance + a.variance) for a, b in pairs)
+        # Σ‖t' − t‖²/(v + v'), in units of each table's noise, so that all tables have one gain
+        change = sum(float(((b.value - a.value) ** 2).sum()) / (b.variance + a.variance) for a, b in pairs)
         size = sum(table.value.size for table in new)
-        gain = max(forgetting_gain(params.numbers.step), shrinkage_factor(size, moved, size))
+        gain = max(forgetting_gain(params.numbers.step), shrinkage_factor(size, change, size))
         counts, noise = zip(*(a.pool(b, gain) for a, b in pairs), strict=True)
-        counted = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
+        counted = Estimate(released_counts(release), noise_std(release, "counts") ** 2)
         rows = Estimate(params.rows, params.row_noise).pool(counted, gain)
         return TablePool(numbers, params.probabilities, counts, noise, *rows)
 
     def _shrink_table(self, j: int, rows: Array, counts: Array, noise: float) -> Array:
-        """Return a column's probabilities in each component: its marginal, and what of the difference is not noise.
+        """Return a column's probabilities in each component: the marginal plus the shrunk difference from it.
 
         Parameters
         ----------
@@ -175,13 +175,13 @@ class TableModel(Model[TablePool]):
         size = counts.shape[1]
         if size == 1:
             return np.ones_like(counts)
-        counts = counts + (rows - counts.sum(axis=1))[:, None] / size
+        counts = counts + (rows - counts.sum(axis=1))[:, None] / size  # each table sums to its rows
         marginal, spread = counts.sum(axis=0) / rows.sum(), noise * len(rows) / rows.sum() ** 2
         first = self.marginal_noise[j]
-        marginal = (first * marginal + spread * self.marginals[j]) / (first + spread)
+        marginal = (first * marginal + spread * self.marginals[j]) / (first + spread)  # by inverse variances
         differences = counts / rows[:, None] - marginal
         factors = shrinkage_factor(noise / rows**2 * (size - 1), (differences**2).sum(axis=1), size - 1)
-        believed = on_simplex(marginal + factors[:, None] * differences, 1.0, LEAST)
-        hidden = np.minimum(on_simplex(marginal, 1.0, LEAST), HIDDEN * math.sqrt(noise) / rows[:, None])
-        above = np.maximum(believed, hidden) - LEAST
+        shrunk = project_to_simplex(marginal + factors[:, None] * differences, 1.0, LEAST)
+        hidden = np.minimum(project_to_simplex(marginal, 1.0, LEAST), LEAST_SEEN * math.sqrt(noise) / rows[:, None])
+        above = np.maximum(shrunk, hidden) - LEAST
         return np.asarray(LEAST + (1.0 - size * LEAST) * above / above.sum(axis=1, keepdims=True))

@@ -142,7 +142,7 @@ class Components:
             rows[labels == k] += z[labels == k] @ factor.T
         return rows, labels
 
-    def moved(self, offset: Array, scale: Array) -> Components:
+    def rescale(self, offset: Array, scale: Array) -> Components:
         """Return the mixture of offset + scale·x, column by column."""
         return Components(
             self.weights, offset + scale * self.means, self.covariances * np.outer(scale, scale)[None, :, :]

@@ -36,7 +36,7 @@ class LinearScores:
     weights: Array
     intercepts: Array
 
-    def moved(self, offset: Array, scale: Array) -> LinearScores:
+    def rescale(self, offset: Array, scale: Array) -> LinearScores:
         """Return the same scores in the coordinates offset + scale·y."""
         weights = self.weights / scale
         return LinearScores(weights, self.intercepts - weights @ offset)

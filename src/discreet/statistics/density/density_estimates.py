@@ -45,9 +45,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
-from discreet.models.clusters.histogram_clusters import denoised
-from discreet.models.noisy_sums import noise_of
-from discreet.models.table.column_maps import on_simplex
+from discreet.models.clusters.histogram_clusters import denoise_histogram
+from discreet.models.noisy_sums import noise_std
+from discreet.models.table.column_maps import project_to_simplex
 from discreet.queries.moments.cosines import cosines_at
 from discreet.statistics.density.piecewise import Piecewise, project_to_density
 
@@ -162,13 +162,15 @@ def _count(noisy: float, std: float, release: Release) -> tuple[float, float]:
 
 def from_histogram(release: Release, denoise: bool) -> DensityEstimate:
     """Return the histogram of noisy counts, optionally denoised."""
-    counts, std = release["counts"], noise_of(release, "counts")
+    counts, std = release["counts"], noise_std(release, "counts")
     m = len(counts)
     rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
     # Counts vary by sampling as well as by noise; the threshold accounts for both.
     by_chance = math.sqrt(std**2 + rows / m)
     kept = (
-        denoised(counts, by_chance, rows, np.random.default_rng(0)) if denoise else rows * on_simplex(counts, rows, 0.0)
+        denoise_histogram(counts, by_chance, rows, np.random.default_rng(0))
+        if denoise
+        else rows * project_to_simplex(counts, rows, 0.0)
     )
     before = m * counts / rows
     noise = m * np.sqrt(std**2 + (counts / rows * unsure) ** 2) / rows
@@ -177,7 +179,7 @@ def from_histogram(release: Release, denoise: bool) -> DensityEstimate:
 
 def from_fine_bins(release: Release) -> DensityEstimate:
     """Return the smooth density from the noisy counts of many bins; see the module."""
-    counts, std = release["counts"], noise_of(release, "counts")
+    counts, std = release["counts"], noise_std(release, "counts")
     m = len(counts)
     rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
     blur = np.sinc(np.arange(1.0, m // 2 + 1.0) / (2.0 * m))
@@ -190,9 +192,9 @@ def from_sums(release: Release, weights: Array, functional: bool) -> DensityEsti
     """Return the density from noisy sums of weighted cosines: with the kernel of these weights, or shrunk."""
     counted = "count" in release.parts
     rows, unsure = _count(
-        *((float(release["count"][0]), noise_of(release, "count")) if counted else (0.0, 0.0)), release
+        *((float(release["count"][0]), noise_std(release, "count")) if counted else (0.0, 0.0)), release
     )
-    sums, stds = release["sums"] / weights, noise_of(release, "sums") / weights
+    sums, stds = release["sums"] / weights, noise_std(release, "sums") / weights
     return _series(sums, stds, rows, unsure, factors=weights**2 if functional else None)
 
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
-from discreet.models.noisy_sums import noise_of
-from discreet.models.table.column_maps import on_simplex
+from discreet.models.noisy_sums import noise_std
+from discreet.models.table.column_maps import project_to_simplex
 
 Array = NDArray[np.float64]
 Loss = Callable[[Array, Array], Array]
@@ -71,9 +71,9 @@ def clean_counts(counts: Array, release: Release, how: str) -> Array:
         kept = np.maximum(counts, 0.0)
         return kept if kept.any() else np.ones_like(kept)
     rows = release.size.rows
-    noise = noise_of(release, "counts")
+    noise = noise_std(release, "counts")
     total = max(float(rows), 1.0) if rows is not None else max(float(counts.sum()), 2.0 * noise, 1.0)
-    return total * on_simplex(counts.ravel(), total, 0.0).reshape(counts.shape)
+    return total * project_to_simplex(counts.ravel(), total, 0.0).reshape(counts.shape)
 
 
 def minimize_location(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Array:

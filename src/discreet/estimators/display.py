@@ -1,4 +1,4 @@
-"""How an estimator shows itself: plots, a report, and in notebooks its guarantee below scikit-learn's diagram."""
+"""``DisplayMixin``: plots and reports of estimators, and their guarantee below scikit-learn's diagram in notebooks."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ LINE = (
 
 
 class DisplayMixin:
-    """An estimator that can be looked at."""
+    """Mixin with ``plot``, ``report`` and the representation in notebooks."""
 
     _plots: ClassVar[tuple[str, ...]] = ("noise",)
 
     def plot(self, columns: Sequence[str | int] | None = None, *, what: str | None = None, ax: Any = None) -> Any:
-        """Draw what was found, from public numbers alone, and return the axes. Needs matplotlib.
+        """Plot the fitted model, from public numbers alone, and return the axes. Needs matplotlib.
 
         Parameters
         ----------
         columns : sequence of str or int, optional
-            Which columns to draw along, where that is a choice: two of them, and up to five for ``"pairs"``. By default
-            those along which what was found differs most.
+            The columns of the plot, where that is a choice: two of them, and up to five for ``"pairs"``. By default
+            those in which the components, classes or centres differ most.
         what : str, optional
-            Which picture, of those that there are of this kind of estimator; an error lists them. By default the one
-            that shows most.
+            Which plot; an error lists those of this kind of estimator. By default the most informative one.
         ax : matplotlib axes, optional
             By default those of a new figure.
         """
@@ -52,25 +51,25 @@ class DisplayMixin:
         file: str | None = None,
         overwrite: bool = False,
     ) -> Any:
-        """Return a report as one HTML file that needs no network: promise, model, noise, and how to verify them.
+        """Return a report as one HTML file that needs no network: guarantee, model, noise, and how to verify them.
 
         Parameters
         ----------
         path : str or path, optional
             Where to write it.
         ledger : Ledger or path, optional
-            Whose record of the data set's budget is shown.
+            The ledger whose record of the data set's budget is shown.
         name : str, optional
             The data set in the ledger; by default the one that the releases name.
         columns : pair of str or int, optional
-            Which two columns are drawn.
+            The two columns of the plot.
         posterior : Posterior or True, optional
-            What ``discreet.infer`` found; True to infer it now, which takes some time.
+            The result of ``discreet.infer``; True to infer it now, which takes some time.
         private_rows : array, data frame, or (X, y), optional
-            The rows themselves, to compare with what would be found without privacy. **A report with it is not
-            private**: it says so in large letters, and must not be published.
+            The rows themselves, to compare with a fit without privacy. **A report with them is not private**: it says
+            so in large letters, and must not be published.
         file : str, optional
-            The model's own file, for the code that verifies the promise; by default ``model.json``.
+            The model's own file, for the code that verifies the guarantee; by default ``model.json``.
         overwrite : bool
             Whether a file that is at ``path`` already may be replaced.
 
@@ -79,8 +78,7 @@ class DisplayMixin:
         Report
             ``html`` is its text, ``save(path)`` writes it.
         """
-        # The room of reports is below this one. A model is where people look for its report, so this is asked for by
-        # name, when it is first wanted.
+        # The room ``report`` is below this one, so it is imported by name when it is first needed.
         write = import_module("discreet.report").write_report
         about = {"ledger": ledger, "name": name, "columns": columns, "posterior": posterior, "file": file}
         return write(self, path, private_rows=private_rows, overwrite=overwrite, **about)
@@ -91,7 +89,7 @@ class DisplayMixin:
         return describe_rows_of_releases(self.releases_)  # type: ignore[attr-defined]
 
     def _guarantee_html(self) -> str:
-        """Return a line with the guarantee, for a notebook; nothing before there is one."""
+        """Return a line of HTML with the guarantee, for a notebook; empty before ``fit``."""
         if not hasattr(self, "releases_"):
             return ""
         guarantee, unit = self.guarantee_, str(self.unit_)  # type: ignore[attr-defined]
@@ -101,22 +99,22 @@ class DisplayMixin:
         return LINE.format(colour="#d55e00" if guarantee is None else "#0072b2", text=escape(text))
 
     def _repr_html_inner(self) -> str:
-        drawn = _asked(super(), "_repr_html_inner")
+        drawn = _call_private(super(), "_repr_html_inner")
         return (drawn if isinstance(drawn, str) else f"<pre>{escape(repr(self))}</pre>") + self._guarantee_html()
 
     def _repr_mimebundle_(self, **arguments: Any) -> dict[str, str]:
         """Return scikit-learn's diagram with the guarantee below it; the text alone where there is no diagram."""
-        result = _asked(super(), "_repr_mimebundle_", **arguments)
+        result = _call_private(super(), "_repr_mimebundle_", **arguments)
         bundle = dict(result) if isinstance(result, dict) else {"text/plain": repr(self)}
         if isinstance(bundle.get("text/html"), str):
             bundle["text/html"] += self._guarantee_html()
         return bundle
 
 
-def _asked(parent: Any, name: str, **arguments: Any) -> Any:
-    """Return what a method of scikit-learn's says that is not public; None where it is gone or has changed.
+def _call_private(parent: Any, name: str, **arguments: Any) -> Any:
+    """Return the result of a private method of scikit-learn; None where it is gone or has changed.
 
-    A notebook asks for it when a cell ends, and a model that cannot be drawn is still to be shown.
+    A notebook calls it to display a model, which must work even where there is no diagram.
     """
     try:
         return getattr(parent, name)(**arguments)
