@@ -49,7 +49,7 @@ class ArgumentError(ValueError):
 
     def __init__(self, argument: str | tuple[str, ...], value: Any, expected: str, write: str | None = None) -> None:
         pairs = zip(argument, value, strict=True) if isinstance(argument, tuple) else [(argument, value)]
-        self.given = {name: None if one is UNSHOWN else shown(one) for name, one in pairs}
+        self.given = {name: None if one is UNSHOWN else format_value(one) for name, one in pairs}
         self.argument = ", ".join(self.given)
         self.value = ", ".join(text for text in self.given.values() if text is not None) or None
         self.expected, self.write = expected, write
@@ -75,13 +75,13 @@ class _Text(str):
         return str(self)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as an error shows it: its ``repr``, cut short.
 
     ``repr`` raises for numbers of thousands of digits, for lists that are thousands of lists deep, and perhaps for
     objects of the caller; then the type is shown.
 
-    >>> shown("age"), shown(10**5000), len(shown("x" * 10**6))
+    >>> format_value("age"), format_value(10**5000), len(format_value("x" * 10**6))
     ("'age'", '<int>', 201)
     """
     try:
@@ -92,19 +92,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"
 
 
-def listed(names: Iterable[Any]) -> str:
+def format_names(names: Iterable[Any]) -> str:
     """Return names or labels for an error.
 
-    >>> listed(["age", "ward"]), listed([])
+    >>> format_names(["age", "ward"]), format_names([])
     ("'age', 'ward'", 'which there is none')
     """
     return ", ".join(map(repr, names)) or "which there is none"
 
 
-def meant(name: Any, known: Iterable[str]) -> str:
+def suggest_name(name: Any, known: Iterable[str]) -> str:
     """Return the question whether a similar known name was meant, for an error; an empty text if none is similar.
 
-    >>> meant("systlic", ["age", "systolic"]), meant("x", ["age"])
+    >>> suggest_name("systlic", ["age", "systolic"]), suggest_name("x", ["age"])
     ("; did you mean 'systolic'?", '')
     """
     from difflib import get_close_matches
@@ -197,7 +197,7 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ArgumentError(name, value, f"one of {listed(accepted)}{meant(value, accepted)}")
+    raise ArgumentError(name, value, f"one of {format_names(accepted)}{suggest_name(value, accepted)}")
 
 
 def axes(value: Any) -> Any:

@@ -12,7 +12,7 @@ from enum import Enum
 from inspect import isabstract
 from typing import Any, TypeVar
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_value
 
 T = TypeVar("T")
 
@@ -61,7 +61,9 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}
     if given.keys() != names:
-        raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {shown(sorted(map(str, given)))}")
+        raise ValueError(
+            f"{kind.__name__}: expected the fields {sorted(names)}, got {format_value(sorted(map(str, given)))}"
+        )
     made: T = kind(**given)
     return made
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import shown
+from discreet.arguments import format_value
 from discreet.records.cells import date, day_text
 from discreet.records.declared.spaces import Ball, Space
 
@@ -106,7 +106,9 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
         return int(name)
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
     kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
-    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
+    given = (
+        format_value(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"
+    )  # never rows
     raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 

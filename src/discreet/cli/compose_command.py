@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.arguments import ArgumentError, integer, shown
+from discreet.arguments import ArgumentError, format_value, integer
 from discreet.cli.command import command
 from discreet.cli.options import Relation
 from discreet.cli.printing import CommandOutput, OutputTable
@@ -78,8 +78,8 @@ def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
         count = integer("count", int(match["count"] or 1), least=1, most=MOST)
         return kind(**numbers, neighbors=neighbors), count
     except ArgumentError as error:
-        raise typer.BadParameter(f"{shown(text)}: {error}", param_hint="MECHANISM") from None
+        raise typer.BadParameter(f"{format_value(text)}: {error}", param_hint="MECHANISM") from None
     except ValueError:
         raise typer.BadParameter(
-            f"{shown(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
+            f"{format_value(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
         ) from None

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.arguments import listed
+from discreet.arguments import format_names
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
@@ -125,7 +125,7 @@ def _check_names(schema: Schema, known: list[str]) -> None:
     wanted = [*schema.names, *([] if schema.unit is None else [schema.unit])]
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise ValueError(f"not in the data: {listed(missing)}; expected some of {listed(known)}")
+        raise ValueError(f"not in the data: {format_names(missing)}; expected some of {format_names(known)}")
 
 
 def _gaps(fill: object) -> str:

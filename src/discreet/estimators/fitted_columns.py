@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, listed
+from discreet.arguments import ArgumentError, format_names
 from discreet.records import Ball, Space
 from discreet.records.sources.frames import as_frame, numeric
 from discreet.scales import ColumnScale, as_days, column_scales
@@ -139,7 +139,9 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
         raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
     for name in names:
         if name not in frame.columns:
-            raise ValueError(f"bounds: the column {name!r} is not in the data: expected one of {listed(frame.columns)}")
+            raise ValueError(
+                f"bounds: the column {name!r} is not in the data: expected one of {format_names(frame.columns)}"
+            )
     return frame.select(list(names)).to_native()
 
 

@@ -15,7 +15,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
@@ -214,7 +214,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         """Return for each column of numbers whether they are whole."""
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
-            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {listed(names)}")
+            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {format_names(names)}")
         scales = column_scales(curator.declared)
         for name in self.whole:
             low, high = scales[name].own_ends
@@ -407,7 +407,7 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
         columns = {str(series.name): series for series in frame.iter_columns()}
     for name in names:
         if name not in columns:
-            raise ValueError(f"X: the column {name!r} is not there; expected {listed(names)}")
+            raise ValueError(f"X: the column {name!r} is not there; expected {format_names(names)}")
     return columns
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from discreet.arguments import ArgumentError, positive, shown
+from discreet.arguments import ArgumentError, format_value, positive
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
@@ -158,7 +158,7 @@ def _statistic_of(f: Any, distance: Any, output: Any, default: Any, curator: Cur
             raise ArgumentError(
                 "f",
                 None,
-                f"a function of rows, since distance={shown(distance)} does not say what it is about",
+                f"a function of rows, since distance={format_value(distance)} does not say what it is about",
                 write="f, or for example median_distance(…)",
             )
         return Own.one(f, output, default)

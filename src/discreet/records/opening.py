@@ -26,7 +26,7 @@ import numpy as np
 from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, meant
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
 from discreet.records.declared.bounds import filled, read_bounds
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
@@ -176,7 +176,7 @@ class _Declared(NamedTuple):
         reading = self._reading(names, self.unit)
         for name in reading.needed:
             if name not in names:
-                expected = f"expected one of {listed(names)}{meant(name, names)}"
+                expected = f"expected one of {format_names(names)}{suggest_name(name, names)}"
                 raise ValueError(f"the column {name!r} is not in the data: {expected}")
         return reading
 

@@ -17,7 +17,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer, listed, shown
+from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
 from discreet.records.declared.columns import Category, without_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
@@ -80,7 +80,7 @@ class Unit:
             raise ArgumentError("max_rows", None, "how many rows of one unit contribute", write)
         unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
         if order is not None and numbers is not None and order not in (known := tuple(numbers)):
-            numeric = f"a declared column of numbers or dates, one of {listed(known)}"
+            numeric = f"a declared column of numbers or dates, one of {format_names(known)}"
             raise ArgumentError("order", order, f"{numeric}; the rows that are first in it count")
         return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
 
@@ -89,7 +89,9 @@ def check_no_limit(**limit: Any) -> None:
     """Raise where something limits the rows of a unit, and no unit is declared."""
     for name, value in limit.items():
         if value is not None:
-            raise ValueError(f"{name}={shown(value)} without a unit: write unit='patient_id' too, or leave it out")
+            raise ValueError(
+                f"{name}={format_value(value)} without a unit: write unit='patient_id' too, or leave it out"
+            )
 
 
 @dataclass(frozen=True)

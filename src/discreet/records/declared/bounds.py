@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arguments import iterable, shown
+from discreet.arguments import format_value, iterable
 from discreet.records.declared.columns import Category, Column, Number, without_gaps
 from discreet.records.declared.schema import Schema
 from discreet.records.declared.spaces import Ball, Box
@@ -61,16 +61,16 @@ def read_bounds(bounds: Any, classes: Any = None) -> Box | Ball | Schema:
         return Box(*bounds)
     if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list | np.ndarray) for one in bounds):
         raise ValueError(  # a pair of lists: nobody can tell what was meant
-            f"bounds={shown(bounds)}: expected one pair a column, in a list; write for example "
+            f"bounds={format_value(bounds)}: expected one pair a column, in a list; write for example "
             f"bounds=[(0, 120), (40, 250)]{_as_box(bounds)}"
         )
     if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) and all(map(is_pair, bounds)):
         try:
             return Box(*zip(*bounds, strict=True))
         except ValueError as error:
-            raise ValueError(f"bounds={shown(bounds)}: {error}{_as_box(bounds)}") from None
+            raise ValueError(f"bounds={format_value(bounds)}: {error}{_as_box(bounds)}") from None
     raise ValueError(
-        f"bounds={shown(bounds)}: expected declared bounds, never taken from the rows; {WRITE}{_as_box(bounds)}"
+        f"bounds={format_value(bounds)}: expected declared bounds, never taken from the rows; {WRITE}{_as_box(bounds)}"
     )
 
 
@@ -92,11 +92,11 @@ def space_of(bounds: Any) -> Box | Ball:
 def read_pair(argument: str, pair: Any, write: str) -> Number:
     """Return the column of numbers whose bounds are one pair."""
     if not is_pair(pair):
-        raise ValueError(f"{argument}={shown(pair)}: expected (low, high) {write}")
+        raise ValueError(f"{argument}={format_value(pair)}: expected (low, high) {write}")
     try:
         return Number(*pair)
     except ValueError as error:
-        raise ValueError(f"{argument}={shown(pair)}: {error}") from None
+        raise ValueError(f"{argument}={format_value(pair)}: {error}") from None
 
 
 def is_pair(bounds: Any) -> bool:
@@ -139,7 +139,9 @@ def _schema(bounds: Any, classes: Any) -> Schema:
             raise ValueError(f"classes[{name!r}]: expected a column that is not among the bounds too")
         columns[name] = values if isinstance(values, Category) else Category(values)
     if not columns:
-        raise ValueError(f"bounds={shown(bounds)}: expected declared columns, never taken from the rows; {WRITE_NAMED}")
+        raise ValueError(
+            f"bounds={format_value(bounds)}: expected declared columns, never taken from the rows; {WRITE_NAMED}"
+        )
     return Schema(columns)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, iterable, shown
+from discreet.arguments import ArgumentError, choice, format_value, iterable
 from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
 from discreet.records.declared.spaces import as_number, check_ends, set_fields, vector
@@ -279,7 +279,7 @@ def _fills(missing: str, fill: Any, write: str) -> bool:
     """Return whether missing values are filled; an error where ``missing`` and ``fill`` do not go together."""
     choice("missing", missing, MISSING)
     if missing == "drop" and fill is not None:
-        raise ValueError(f"fill={shown(fill)} with missing='drop': write missing='fill', or leave fill out")
+        raise ValueError(f"fill={format_value(fill)} with missing='drop': write missing='fill', or leave fill out")
     if missing == "fill" and (fill is None or (isinstance(fill, float) and math.isnan(fill))):
         raise ArgumentError("fill", fill, "a declared value to fill", f"for example {write}")
     return missing == "fill"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.arguments import meant
+from discreet.arguments import suggest_name
 from discreet.records.cells import category_key, date
 from discreet.records.declared.conditions import (
     MOST_CHARACTERS,
@@ -254,7 +254,7 @@ class Parser:
             raise ValueError(
                 f"where={shown_text(self._text)}: the column {shown_text(name)} is not declared: expected one of "
                 f"{', '.join(map(repr, self._kinds))}; write its name as it is declared, in backticks if it is no "
-                f"identifier{meant(name, self._kinds)}"
+                f"identifier{suggest_name(name, self._kinds)}"
             )
         return name
 

@@ -41,7 +41,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arguments import ArgumentError, iterable, shown
+from discreet.arguments import ArgumentError, format_value, iterable
 from discreet.records.declared.columns import Category, Column, Date, Number, Numeric
 from discreet.records.declared.spaces import Ball, Box, set_fields
 from discreet.records.reading import Reading, Unit, check_no_limit
@@ -196,7 +196,7 @@ class Schema:
         if unit is not None and (not isinstance(unit, str) or not unit):
             raise ArgumentError("unit", unit, "the name of a column", "unit='patient_id'")
         if unit in names:
-            raise ValueError(f"unit={shown(unit)} is also one of the columns: leave it out of them")
+            raise ValueError(f"unit={format_value(unit)} is also one of the columns: leave it out of them")
         set_fields(self, columns=pairs, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order)
         if unit is None:
             check_no_limit(max_rows=max_rows, unit_type=unit_type, order=order)
