@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import format_value
 from discreet.records.cells import date, day_text
-from discreet.records.declared.spaces import Ball, Space
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.space import Space
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from discreet.records.declared.ball import Ball
 from discreet.records.declared.columns import Category
-from discreet.records.declared.spaces import Ball, to_host
+from discreet.records.generic_arrays import to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.source import LocalSource, Source

@@ -27,10 +27,12 @@ from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
+from discreet.records.declared.ball import Ball
 from discreet.records.declared.bounds import filled, read_bounds
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
-from discreet.records.declared.spaces import Ball, Box, to_host
+from discreet.records.generic_arrays import to_host
 from discreet.records.owned import check_owned
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records

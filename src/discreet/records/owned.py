@@ -17,9 +17,10 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.records.cells import is_gap
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Date, Number
 from discreet.records.declared.schema import Schema
-from discreet.records.declared.spaces import Ball, Box
 from discreet.records.sources.frames import DAYS, as_frame, numeric, unique_names
 
 DATES = "dates or times"

@@ -18,9 +18,12 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, without_gaps
 from discreet.records.declared.conditions import Condition
-from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
+from discreet.records.declared.declared_numbers import set_fields
+from discreet.records.generic_arrays import on_device, take, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
@@ -241,7 +244,7 @@ class Reading:
         if self.condition is not None:
             kept = kept & to_host(self.condition.holds(x, labels, self.numbers, tuple(self.categories)))
         if not kept.all():
-            x, labels = (taken(array, np.flatnonzero(kept)) for array in (x, labels))
+            x, labels = (take(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)
 
     def _values(self, x: Any) -> Any:

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.cells import unit_name
-from discreet.records.declared.spaces import taken, to_host
+from discreet.records.generic_arrays import take, to_host
 
 SALT = b"discreet: which rows of a person count, 1"
 Codes = NDArray[np.int64]
@@ -195,7 +195,7 @@ class DeclaredRows(NamedTuple):
 
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return some of them, in NumPy."""
-        return DeclaredRows(to_host(taken(self.numbers, places)).astype(np.float64), self.codes[places])
+        return DeclaredRows(to_host(take(self.numbers, places)).astype(np.float64), self.codes[places])
 
     def unreadable(self) -> NDArray[np.int64]:
         """Return a number for which missing cells of a row are unreadable and which are gaps.

@@ -40,7 +40,7 @@ from discreet.queries.functions.user_functions import Array
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
-from discreet.records.declared.spaces import to_host
+from discreet.records.generic_arrays import to_host
 
 COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
 

@@ -22,7 +22,7 @@ from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query
 from discreet.queries.series.operators import Fourier, Identity, Operator, Picked, PrefixSums, Toeplitz, length
 from discreet.records import Block, Box, Contributions, Records
-from discreet.records.declared.spaces import on_device
+from discreet.records.generic_arrays import on_device
 
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting

@@ -20,9 +20,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arguments import format_value, iterable
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, Column, Number, without_gaps
 from discreet.records.declared.schema import Schema
-from discreet.records.declared.spaces import Ball, Box
 
 Pair: TypeAlias = tuple[float, float]
 Bounds: TypeAlias = Box | Ball | Mapping[str, Pair | Column] | Sequence[Pair] | Pair

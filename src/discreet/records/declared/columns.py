@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, choice, format_value, iterable
 from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
-from discreet.records.declared.spaces import as_number, check_ends, set_fields, vector
+from discreet.records.declared.declared_numbers import as_number, as_vector, check_interval, set_fields
 
 MISSING = ("drop", "fill")
 WRITE = "for example Number(0, 120)"
@@ -72,10 +72,10 @@ class Number:
     def __init__(
         self, low: Any = None, high: Any = None, missing: str = "drop", fill: float | None = None, log: bool = False
     ) -> None:
-        least, most = vector("low", low, WRITE), vector("high", high, WRITE)
+        least, most = as_vector("low", low, WRITE), as_vector("high", high, WRITE)
         if isinstance(least, tuple) or isinstance(most, tuple):
             raise ArgumentError("low, high", (low, high), "one number each", WRITE)
-        check_ends(least, most, WRITE)
+        check_interval(least, most, WRITE)
         if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
             given, fill = fill, as_number(fill)
             if not least <= fill <= most:

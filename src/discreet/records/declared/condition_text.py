@@ -29,7 +29,7 @@ from discreet.records.declared.conditions import (
     shown_text,
     too_much,
 )
-from discreet.records.declared.spaces import as_number
+from discreet.records.declared.declared_numbers import as_number
 
 SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",

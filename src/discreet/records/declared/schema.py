@@ -42,8 +42,10 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.arguments import ArgumentError, format_value, iterable
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, Column, Date, Number, Numeric
-from discreet.records.declared.spaces import Ball, Box, set_fields
+from discreet.records.declared.declared_numbers import set_fields
 from discreet.records.reading import Reading, Unit, check_no_limit
 
 UNIT = ("unit", "max_rows", "unit_type", "order")

@@ -14,7 +14,7 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.records.cells import dates, numbers
-from discreet.records.declared.spaces import taken, to_host
+from discreet.records.generic_arrays import take, to_host
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.source import LocalSource
@@ -89,7 +89,7 @@ class ArraySource(LocalSource):
         everything = place == list(range(self._data.shape[1]))
         for start in range(0, self.rows(), reading.slab_rows):
             rows = self._data[start : min(start + reading.slab_rows, self.rows()), :]
-            chosen = rows if everything else taken(rows, place, axis=1)
+            chosen = rows if everything else take(rows, place, axis=1)
             if is_numpy_array(chosen) and chosen.dtype.kind in "OSUT":
                 chosen = _read(chosen, reading.scales)
             labels = [_cells(rows[:, self._place[name]]) for name in reading.categories]

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError
 from discreet.records.cells import DAY, category_key
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category
-from discreet.records.declared.spaces import Box
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.row_choice import DeclaredRows, Units, choose_rows
 from discreet.records.sources.csv_files import CSV_SUFFIXES

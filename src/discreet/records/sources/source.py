@@ -54,7 +54,7 @@ from array_api_compat import is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import integer
-from discreet.records.declared.spaces import UNIT_ROUNDOFF, to_host
+from discreet.records.generic_arrays import UNIT_ROUNDOFF, to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, rows_that_count
 
