@@ -14,7 +14,8 @@ from scipy.stats import norm
 import discreet as dp
 from discreet.guarantees.normal import normal_delta, normal_mu
 from discreet.ledger import Limit
-from discreet.ledger.dataset_limits import SLACK, Account, GaussianFilter, mu_of_pure, pure_of_mu
+from discreet.ledger.dataset_limits import Account
+from discreet.ledger.privacy_filters import SLACK, GaussianFilter, mu_of_pure, pure_of_mu
 
 NODES = np.linspace(-12.0, 12.0, 400_001)  # the trapezoid rule; what is integrated has kinks
 WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])

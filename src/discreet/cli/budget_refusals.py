@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.dataset_limits import Account, Preview, within
+from discreet.ledger.dataset_limits import Account, Preview
+from discreet.ledger.privacy_filters import within
 
 HALVINGS = 50
 RANGE = 1e4  # times the noise: what fits only beyond is no answer any more

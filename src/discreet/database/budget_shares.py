@@ -1,6 +1,6 @@
 """Shares of a budget: which share a question takes, and which ε a share buys.
 
-The limit's filter (``discreet.ledger.dataset_limits``) adds up a price for each loss and compares the sum with a
+The limit's filter (``discreet.ledger.privacy_filters``) adds up a price for each loss and compares the sum with a
 capacity. The share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever
 the questions were and in whatever order.
 """
@@ -16,7 +16,8 @@ from discreet.guarantees import GaussianLoss, Guarantee
 from discreet.guarantees.arithmetic import least
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
-from discreet.ledger.dataset_limits import Filter, Limit
+from discreet.ledger.dataset_limits import Limit
+from discreet.ledger.privacy_filters import Filter
 from discreet.statistics.request import Request
 
 MARGIN = 1.0 - 1e-9  # so that ten tenths are a whole, with their last digits

@@ -183,7 +183,7 @@ class Ledger:
         failures : float, optional
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
-            ``discreet.ledger.dataset_limits``.
+            ``discreet.ledger.privacy_filters``.
         unit : str, optional
             Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.distributions import Array, GaussianNoise, as_numbers
+from discreet.noise.distributions import GaussianNoise
+from discreet.noise.integer_draws import Array, as_numbers
 
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding

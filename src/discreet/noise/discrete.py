@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers
+from discreet.noise.integer_draws import Integers, Size, as_numbers, draw_integers
 from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
 
 

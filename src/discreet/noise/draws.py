@@ -20,7 +20,8 @@ import numpy as np
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits, as_bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.distributions import Array, Draw, Size
+from discreet.noise.grid_noise import Draw
+from discreet.noise.integer_draws import Array, Size
 
 
 class Distribution(Protocol):

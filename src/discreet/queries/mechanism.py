@@ -26,8 +26,8 @@ import numpy as np
 from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, NoiseDistribution
-from discreet.noise.distributions import Draw
 from discreet.noise.draws import Choose, Distribution
+from discreet.noise.grid_noise import Draw
 from discreet.queries.bound import Setting
 from discreet.queries.question import Part, Query, Question, Selection
 
@@ -97,7 +97,7 @@ def additive_noise(
     """Return noise on a grid for numbers of these sensitivities.
 
     Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``. ``for_query`` adds what the
-    grid does to the sensitivity, and sets the scale so that the loss is the one asked for (``noise.distributions``).
+    grid does to the sensitivity, and sets the scale so that the loss is the one asked for (``noise.grid_noise``).
     """
     if loss.gaussian is not None:
         return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=l2, largest=largest, size=size)
