@@ -30,7 +30,8 @@ from discreet.queries.counts.count_queries import Count
 from discreet.queries.moments.moments import Moments, Squares, Sum, Total
 from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records
 from discreet.records.sources import databases
-from discreet.records.sources.databases import SqlSource, Table
+from discreet.records.sources.databases import SqlSource
+from discreet.records.sources.engines import Table, open_engine
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
 from effort import LONG
@@ -129,9 +130,9 @@ def by_database(records, query):
 @contextmanager
 def opened_once(table):
     """Look at the columns of a table once, for many schemas."""
-    engine = table.engine()
+    engine = open_engine(table)
     engine.empty = functools.cache(engine.empty)
-    with mock.patch.object(Table, "engine", return_value=engine):
+    with mock.patch("discreet.records.opening.open_engine", return_value=engine):
         yield table
 
 
@@ -741,7 +742,7 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
 def test_nothing_but_reading_can_run(database, tmp_path):
     rows = pa.table({"a": [1.0]})
     for table in (database.table(rows), stored(rows, tmp_path / "t.duckdb")):
-        engine = table.engine()
+        engine = open_engine(table)
         for statement in (
             "DROP TABLE t",
             "INSERT INTO t VALUES (2)",
@@ -988,7 +989,7 @@ def test_a_large_file_is_not_read_whole(tmp_path):
 import re
 from pathlib import Path
 from discreet.records import Box, as_records
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 
 peaks = []
 for name in ("small", "large"):

@@ -33,7 +33,7 @@ from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query, upper_triangle_like
 from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 from discreet.records.sources.source import CompensatedSum
 from discreet.sql import text as sql_text
 from effort import LONG, measured, size

@@ -39,7 +39,7 @@ from discreet.records.opening import as_records, dataset_name, open_records
 from discreet.records.owned import check_finite
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 from discreet.records.sources.source import Contributions, float_error
 
 __all__ = [

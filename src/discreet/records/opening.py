@@ -39,11 +39,10 @@ from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
 from discreet.records.sources.arrays import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.sources.dask_collections import DaskSource
-from discreet.records.sources.databases import SqlSource, Table, open_table
-from discreet.records.sources.duckdb_tables import DUCKDB_SUFFIXES
+from discreet.records.sources.databases import SqlSource
+from discreet.records.sources.engines import Table, has_several_tables, open_engine
 from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
-from discreet.records.sources.postgresql_tables import is_postgresql
 from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
 from discreet.sql.text import quoted
@@ -231,7 +230,7 @@ def _source(data: Any, declared: _Declared) -> Source:
     if is_array_api_obj(data):
         return _array_source(check_array(data), declared)
     if is_file(data):
-        engine = open_table(data)
+        engine = open_engine(data)
         reading = declared.table(tuple(engine.types))
         return SqlSource(engine, reading) if isinstance(engine, SqlEngine) else StoredSource(engine, reading)
     return _table_source(data, declared)
@@ -434,7 +433,7 @@ def as_table(data: Any) -> Any:
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
     if is_file(data):
-        return list(open_table(data).types)
+        return list(open_engine(data).types)
     frame = data if is_dask(data) and hasattr(data, "columns") else as_frame(data)
     if frame is None:
         way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
@@ -457,8 +456,8 @@ def dataset_name(data: Any) -> str:
     if not is_file(data):
         raise ValueError(f"name=None: {NAMELESS}")
     table = data if isinstance(data, Table) else Table(data)
-    if is_postgresql(table.location) or str(table.location).lower().endswith(DUCKDB_SUFFIXES):
-        engine: Any = table.engine()
+    if has_several_tables(table.location):
+        engine: Any = open_engine(table)
         return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
     name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
     if not name:

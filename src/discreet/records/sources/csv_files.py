@@ -84,11 +84,9 @@ class CsvEngine(Engine):
         The columns, in the order of the file.
     """
 
-    kind = "CSV file"
-
     def __init__(self, path: Path, separator: str, names: Sequence[str]) -> None:
-        self.files, self._separator = [path], separator
-        self.types = dict.fromkeys(names, "text")
+        super().__init__("CSV file", dict.fromkeys(names, "text"), [path])
+        self._separator = separator
 
     def rows(self) -> int:
         """Return how many lines there are after the first."""

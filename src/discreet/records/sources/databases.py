@@ -1,4 +1,4 @@
-"""Tables that a database reads (``Table``): their rows are streamed, and sums are computed inside of the database.
+"""Rows of a table that a database reads: rows are streamed, and sums are computed inside of the database.
 
 **The sum in SQL.** ``summing`` writes the sum of a kernel over the declared rows; ``sql.text`` says what it guarantees.
 It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
@@ -15,29 +15,20 @@ says which of them count. Files have an order, and are read as in ``LocalSource`
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
 from discreet.records.cells import DAY, category_key
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.row_choice import DeclaredRows, Units, choose_rows
-from discreet.records.sources.csv_files import CSV_SUFFIXES
-from discreet.records.sources.duckdb_tables import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
 from discreet.records.sources.frames import TableSource, unit_cells
-from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
-from discreet.records.sources.postgresql_tables import PostgreSQLEngine, database_address, is_postgresql
 from discreet.records.sources.source import CompensatedSum, Contributions, Kernel, Sizes, add_up, compute, sizes
-from discreet.records.sources.stored import Engine, Read, SqlEngine, StoredSource, as_frames, texts
+from discreet.records.sources.stored import Read, SqlEngine, StoredSource, as_frames, texts
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
@@ -51,92 +42,6 @@ from discreet.sql.text import (
     whole,
 )
 from discreet.sql.traced import NotTraceable, Step, Traced, columns
-
-PASSWORD = re.compile(r"(://[^:/@]*):.*@")
-
-
-@dataclass(frozen=True, repr=False)
-class Table:
-    """A table that a database reads in a stream; sums of moments are computed inside of the database.
-
-    A password in the location is never shown, and a pickle leaves it out.
-
-    Parameters
-    ----------
-    location : str or path
-        A CSV file (``.csv``, ``.tsv``, also with ``.gz``), in which one line is one row; a Parquet file or a folder of
-        them, an Arrow file (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by
-        DuckDB; or the URL of a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in
-        ``PGPASSWORD`` or ``~/.pgpass``.
-    table : str, optional
-        Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
-    per_unit : bool
-        For a view: the owner declares that each of its rows is made from the rows of one person, and from public
-        tables, alone. A view with window functions, aggregates or joins can put other people's values into a person's
-        cells. Then one person more would change the rows of others, and no bound holds. Nothing can check this, and
-        every release says that it was declared. Tables and files need no such declaration.
-
-    Examples
-    --------
-    >>> Table("postgresql://ann:secret@db/clinic", "visits")
-    Table('postgresql://ann:***@db/clinic', 'visits')
-    """
-
-    location: str | os.PathLike[str]
-    table: str | None = None
-    per_unit: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.location, str | os.PathLike):
-            raise ArgumentError("location", self.location, "a path, or a URL of PostgreSQL")
-        if is_postgresql(self.location):
-            database_address(str(self.location))  # refuses a password in other places
-        if not (self.table is None or (isinstance(self.table, str) and self.table)):
-            raise ArgumentError("table", self.table, "the name of a table, or None")
-
-    def engine(self) -> Engine:
-        """Return what reads it; errors are about files, servers and names."""
-        engine: Engine
-        if is_postgresql(self.location):
-            engine = PostgreSQLEngine(str(self.location), self.table)
-        elif isinstance(self.location, str) and "://" in self.location:
-            scheme = self.location.partition("://")[0]
-            raise ValueError(f"location: expected a path, or a URL of PostgreSQL; got one of {scheme!r}")
-        else:
-            engine = duckdb_engine(Path(self.location), self.table)
-        if engine.view and not self.per_unit:
-            raise ValueError(
-                f"table={self.table!r} is a view: expected a table, or the owner's word that each row of the view is "
-                "made from the rows of one person, and from public tables, alone; write Table(location, table, "
-                "per_unit=True), or make a table of it"
-            )
-        return engine
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        server = is_postgresql(self.location)
-        location = database_address(str(self.location)).url if server else self.location  # without its password
-        return Table, (location, self.table, self.per_unit)
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-    def __repr__(self) -> str:
-        shown = PASSWORD.sub(r"\1:***@", str(self.location))
-        table = "" if self.table is None else f", {self.table!r}"
-        return f"Table({shown!r}{table}{', per_unit=True' if self.per_unit else ''})"
-
-
-def open_table(data: Any) -> Engine:
-    """Return what reads a table, a file or a folder of Parquet files."""
-    if isinstance(data, Table):
-        return data.engine()
-    by_database = (*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES)
-    if is_postgresql(data) or str(data).lower().endswith(by_database):
-        return Table(data).engine()
-    return ParquetFiles(parquet_files(Path(data)))
 
 
 class Summing(NamedTuple):

@@ -19,8 +19,6 @@ BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
-    if "\n" in str(path):  # most likely rows, which must not be shown in an error
-        raise ValueError("data: expected the path of Parquet files, and got text of several lines; make a table of it")
     if path.exists() and not path.is_dir():
         return [path]
     files = sorted(path.rglob("*.parquet"))
@@ -49,17 +47,16 @@ class ParquetFiles(Engine):
     files : list of Path
     """
 
-    kind = "Parquet"
-
     def __init__(self, files: list[Path]) -> None:
-        self.files, self._rows = files, 0
+        self._rows = 0
         self.schemas: list[Any] = []  # Arrow's, of each file
         for file in files:
             with _open(file) as opened:
                 unique_names(opened.schema_arrow.names)
                 self.schemas.append(opened.schema_arrow)
                 self._rows += opened.metadata.num_rows
-        self.types = dict.fromkeys(self.schemas[0].names, "other")  # no database computes with them
+        types = dict.fromkeys(self.schemas[0].names, "other")  # no database computes with them
+        Engine.__init__(self, "Parquet", types, files)
 
     def rows(self) -> int:
         """Return how many rows the files say that they have."""

@@ -71,7 +71,6 @@ class PostgreSQLEngine(SqlEngine):
         if not isinstance(table, str) or not table or "\0" in table:
             raise ArgumentError("table", table, "the name of a table of the database", "table='visits'")
         self._address = database_address(url)
-        self.kind = f"PostgreSQL table {table!r}"
         need("adbc_driver_postgresql")
         place, dot, name = table.partition(".")
         names = [quoted(table)] + ([f"{quoted(place)}.{quoted(name)}"] if dot else [])  # as it stands, or with a schema
@@ -84,7 +83,8 @@ class PostgreSQLEngine(SqlEngine):
         self.relation, described = next((found for found in tables if found[1]), tables[0])
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
-        self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
+        types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
+        super().__init__(f"PostgreSQL table {table!r}", types, files=())
         unique_names(self.types)
         self.table_name = (described[0]["place"], described[0]["found"])  # by the server's own search path
         self.view = described[0]["stored"] not in ("r", "p")  # not a table, nor one in partitions

@@ -52,26 +52,30 @@ class quietly:  # noqa: N801
 class Engine(ABC):
     """One table outside of memory.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         What it is, in words; without a password.
     types : mapping of str to str
         For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, ``"date"``, ``"timestamp"``,
         or anything else.
+    files : sequence of Path
+        The files that hold the rows; none for a database. Their state tells when they were written anew, so that
+        nothing that was read before is used again.
+
+    Attributes
+    ----------
     ordered : bool
         Whether rows come in the same order each time, as those of a file do and those of a database may not.
     view : bool
         Whether the rows are made by a query, which may put other people into them.
-    files : sequence of Path
-        The files that hold the rows; none for a database.
     """
 
-    kind: str
-    types: Mapping[str, str]
     ordered: bool = True
     view: bool = False
-    files: Sequence[Path] = ()
+
+    def __init__(self, kind: str, types: Mapping[str, str], files: Sequence[Path]) -> None:
+        self.kind, self.types, self.files = kind, types, files
 
     @abstractmethod
     def rows(self) -> int:
@@ -80,7 +84,7 @@ class Engine(ABC):
     def state(self) -> Any:
         """Return what changes where files are written anew; None for a database.
 
-        None where a file is gone, too, which whoever reads it will say.
+        None, too, where a file is gone: reading it then raises.
         """
         try:
             result = [os.stat(file) for file in self.files]
