@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import format_value
-from discreet.records.cells import date, day_text
+from discreet.records.cells import format_day, read_date
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.space import Space
 
@@ -91,7 +91,7 @@ class ColumnScale:
 
     def shown(self, own: float) -> float | str:
         """Return a number in the column's own units as it is shown: a day as 2023-01-31."""
-        return day_text(own) if self.kind == "date" else float(own)
+        return format_day(own) if self.kind == "date" else float(own)
 
     def as_rows(self, values: ArrayLike, *, inside: bool = True) -> NDArray[Any]:
         """Return values as a table holds them: dates as ``datetime64[D]``."""
@@ -146,7 +146,7 @@ def as_days(given: Any) -> Array:
     cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
     if cells.dtype.kind in "iuf":
         return cells.astype(np.float64)
-    days = [float(cell) if _is_number(cell) else date(cell) for cell in cells.ravel()]
+    days = [float(cell) if _is_number(cell) else read_date(cell) for cell in cells.ravel()]
     return np.array(days, dtype=np.float64).reshape(cells.shape)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, format_names
 from discreet.records import Ball, Space
-from discreet.records.sources.frames import as_frame, numeric
+from discreet.records.sources.frames import as_frame, to_floats
 from discreet.scales import ColumnScale, as_days, column_scales
 
 Array = NDArray[np.float64]
@@ -152,7 +152,7 @@ def with_days(data: Any, dated: Sequence[str]) -> Any:
     if frame is None or not there:
         return data
     backend = frame.implementation
-    days = [nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=backend) for name in there]
+    days = [nw.new_series(name, to_floats(frame[name], "date"), nw.Float64, backend=backend) for name in there]
     kept = frame.with_columns(*days).to_native()
     if hasattr(kept, "index") and hasattr(data, "index"):
         kept.index = data.index

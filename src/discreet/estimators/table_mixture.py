@@ -28,10 +28,9 @@ from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
-from discreet.records.cells import date
-from discreet.records.cells import numbers as numbers_of
+from discreet.records.cells import read_date, read_numbers
 from discreet.records.opening import is_array
-from discreet.records.sources.frames import as_frame, numeric, plain
+from discreet.records.sources.frames import as_frame, to_floats, to_python_values
 from discreet.scales import ColumnScale, column_scales
 
 Array = NDArray[np.float64]
@@ -414,12 +413,12 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
 def _numbers(column: Any, kind: str) -> NDArray[Any]:
     """Return a column as numbers, of dates as days; NaN where a cell is neither."""
     if isinstance(column, nw.Series):
-        return numeric(column, kind)
-    return np.array([date(cell) for cell in column]) if kind == "date" else numbers_of(column.tolist())
+        return to_floats(column, kind)
+    return np.array([read_date(cell) for cell in column]) if kind == "date" else read_numbers(column.tolist())
 
 
 def _cells(column: Any) -> list[Any]:
-    return plain(column) if isinstance(column, nw.Series) else list(column.tolist())
+    return to_python_values(column) if isinstance(column, nw.Series) else list(column.tolist())
 
 
 def _check_complete(name: str, there: NDArray[np.bool_]) -> None:

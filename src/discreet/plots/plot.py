@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, axes
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 
 INK = "#1b1f24"
 MUTED = "#57606a"
@@ -171,7 +171,7 @@ class Plot(ABC):
 
     def place(self, column: str, value: float, digits: int = 3) -> str:
         """Return a place along a column as text: a number, or a date."""
-        return day_text(value) if column in self.dated else number(value, digits)
+        return format_day(value) if column in self.dated else number(value, digits)
 
     def _date_axes(self, panels: Any) -> None:
         """Write dates along the axes of such columns."""
@@ -180,7 +180,7 @@ class Plot(ABC):
                 if name in {plain(column) for column in self.dated}:
                     ticker = matplotlib_part("ticker")
                     axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
-                    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: day_text(days)))
+                    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: format_day(days)))
 
     @abstractmethod
     def _fill(self, panels: Any) -> None:

@@ -28,7 +28,7 @@ from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
 from discreet.records.declared.ball import Ball
-from discreet.records.declared.bounds import filled, read_bounds
+from discreet.records.declared.bounds import fill_number_gaps, read_bounds
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
@@ -129,17 +129,17 @@ def as_records(
         raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
     if schema is not None:
-        unit, limit = _merged(schema, unit, limit)
+        unit, limit = _merge_limit(schema, unit, limit)
     if unit is None:
         check_no_limit(**limit)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
     elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
-    return Records(_source(data, _Declared(space, schema, unit, limit, missing, block_rows)))
+    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows)))
 
 
-def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _merge_limit(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the unit and what limits its rows, from the schema and from arguments that must not contradict it."""
     # By number or by array a unit is for data without names, and comes before the schema's name.
     for name, value in {**limit, "unit": unit if isinstance(unit, str) else None}.items():
@@ -150,7 +150,7 @@ def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, d
     return schema.unit if unit is None else unit, merged
 
 
-class _Declared(NamedTuple):
+class _Declarations(NamedTuple):
     """What was declared: the arguments of ``as_records``, checked against each other.
 
     Attributes
@@ -224,7 +224,7 @@ class _Declared(NamedTuple):
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))
 
 
-def _source(data: Any, declared: _Declared) -> Source:
+def _source(data: Any, declared: _Declarations) -> Source:
     if is_dask(data):
         return _dask_source(data, declared)
     if is_array_api_obj(data):
@@ -236,13 +236,13 @@ def _source(data: Any, declared: _Declared) -> Source:
     return _table_source(data, declared)
 
 
-def _array_source(data: Any, declared: _Declared) -> Source:
+def _array_source(data: Any, declared: _Declarations) -> Source:
     names, reading = declared.array(data.shape[1])
     ids = None if reading.unit is None else _read_ids(declared.unit, data, beside=reading.unit.column not in names)
     return ArraySource(data, names, reading, ids=ids)
 
 
-def _table_source(data: Any, declared: _Declared) -> Source:
+def _table_source(data: Any, declared: _Declarations) -> Source:
     try:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))
@@ -260,7 +260,7 @@ def _table_source(data: Any, declared: _Declared) -> Source:
     return TableSource(frame, reading)
 
 
-def _dask_source(data: Any, declared: _Declared) -> Source:
+def _dask_source(data: Any, declared: _Declarations) -> Source:
     if hasattr(data, "dtypes") and hasattr(data, "columns"):
         reading = declared.table(unique_names(data.columns))
         check_types(nw.from_native(data._meta, eager_only=True), reading)
@@ -287,7 +287,7 @@ def _dask_source(data: Any, declared: _Declared) -> Source:
     return DaskSource(data, names, reading)
 
 
-def _kind(data: Any) -> str:
+def _array_kind(data: Any) -> str:
     """Return the kind of an array's type, as NumPy writes it."""
     return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
 
@@ -298,7 +298,7 @@ def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
     Nothing is converted: in a list 7 and "07" must stay what they are.
     """
     if not beside:
-        check_ids(_kind(data))
+        check_ids(_array_kind(data))
         return None
     if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
@@ -307,7 +307,7 @@ def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
         whole, size = unit.dtype.kind in "iu", unit.shape
         result = UnitCells(unit.data, np.ma.getmaskarray(unit)) if whole else UnitCells(unit.tolist())
     elif is_array_api_obj(unit):
-        check_ids(_kind(unit))
+        check_ids(_array_kind(unit))
         result, size = unit_cells(unit), tuple(unit.shape)
     else:
         result = _read_listed_ids(unit)
@@ -381,7 +381,7 @@ def open_records(
         check_owned(data, space, units.get("unit"))
     # Every row is complete, so nothing is filled; this declares that no row is dropped.
     if isinstance(space, Schema):
-        return as_records(data, schema=filled(space) if owned else space, **units)
+        return as_records(data, schema=fill_number_gaps(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.box import Box
-from discreet.records.declared.columns import Category, without_gaps
+from discreet.records.declared.columns import Category, fill_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.declared_numbers import set_fields
 from discreet.records.generic_arrays import on_device, take, to_host
@@ -173,7 +173,7 @@ class Reading:
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
         wanted = [name for group in (names, beside) for name in self.names if name in group]
         places = [self.numbers.index(name) for name in wanted if name in self.numbers]
-        bounds, space = (_part(one, places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
+        bounds, space = (_select_box(one, places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
         return replace(
             self,
             numbers=tuple(self.numbers[j] for j in places),
@@ -190,7 +190,7 @@ class Reading:
         A number is filled with 0, which is then clipped into the space as every number is.
         """
         fills = tuple(0.0 if fill is None else fill for fill in self.fills)
-        categories: Any = {name: without_gaps(category) for name, category in self.categories.items()}
+        categories: Any = {name: fill_gaps(category) for name, category in self.categories.items()}
         return replace(self, fills=fills, categories=categories)
 
     def where(self, condition: Condition) -> Self:
@@ -207,11 +207,11 @@ class Reading:
         """The place of the numeric column in whose order a unit's rows come first."""
         return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
-    def no_rows(self) -> DeclaredRows:
+    def empty_rows(self) -> DeclaredRows:
         """Return no row as it is declared."""
         return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.categories)), dtype=np.int64))
 
-    def of_declared(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
+    def select_columns(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
         """Return rows that were read as all that is declared, with the columns of this reading."""
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
@@ -255,7 +255,7 @@ class Reading:
         return result if self.space is None else self.space.clip(result)  # a logarithm may be off by a last digit
 
 
-def _part(box: Box, places: list[int]) -> Box | None:
+def _select_box(box: Box, places: list[int]) -> Box | None:
     """Return the box of some of the columns; None for none."""
     ends = box.intervals()
     return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None

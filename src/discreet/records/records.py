@@ -192,7 +192,7 @@ class Records:
         """
         self._check_whole()
         states = StateReading.from_reading(self._source.declared)
-        return self._read(states, states.shown())
+        return self._read(states, states.to_reading())
 
     def _check_whole(self) -> None:
         if self.condition is not None:

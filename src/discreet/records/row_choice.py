@@ -65,7 +65,7 @@ class UnitCells(NamedTuple):
     missing: NDArray[np.bool_] | None = None
     among: list[Any] | None = None
 
-    def gone(self) -> NDArray[np.bool_]:
+    def is_missing(self) -> NDArray[np.bool_]:
         """Return which of the cells are missing."""
         return np.zeros(len(self.cells), dtype=np.bool_) if self.missing is None else self.missing
 
@@ -73,7 +73,7 @@ class UnitCells(NamedTuple):
         """Return Python's values, None where one is missing."""
         if isinstance(self.cells, list):
             return self.cells
-        cells = zip(self.cells.tolist(), self.gone().tolist(), strict=True)
+        cells = zip(self.cells.tolist(), self.is_missing().tolist(), strict=True)
         return [None if gone else cell for cell, gone in cells]
 
 
@@ -107,13 +107,13 @@ class Units:
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([np.zeros(0, dtype=np.uint8), *(piece.cells for piece in listed)])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
-                there = ~np.concatenate([np.zeros(0, dtype=np.bool_), *(piece.gone() for piece in listed)])
+                there = ~np.concatenate([np.zeros(0, dtype=np.bool_), *(piece.is_missing() for piece in listed)])
                 codes = np.full(len(cells), -1, dtype=np.int64)
-                codes[there] = self._placed(cells[there])
+                codes[there] = self._code_integers(cells[there])
                 return codes
-        return np.concatenate([self._named(piece, grow=True) for piece in listed])
+        return np.concatenate([self._code_names(piece, grow=True) for piece in listed])
 
-    def _placed(self, cells: NDArray[Any]) -> Codes:
+    def _code_integers(self, cells: NDArray[Any]) -> Codes:
         """Return codes of whole numbers: their places among the sorted ones."""
         cells = cells if cells.dtype.itemsize == 8 else cells.astype(np.int64)
         if len(cells) and int(cells.max()) - int(cells.min()) < 4 * len(cells):  # a table of places, without sorting
@@ -125,10 +125,10 @@ class Units:
         self._whole, codes = np.unique(cells, return_inverse=True)
         return np.asarray(codes, dtype=np.int64).reshape(-1)
 
-    def _named(self, piece: UnitCells, *, grow: bool) -> Codes:
+    def _code_names(self, piece: UnitCells, *, grow: bool) -> Codes:
         if piece.among is not None:
-            own = np.append(self._named(UnitCells(piece.among), grow=grow), -1)
-            return own[np.where(piece.gone(), len(own) - 1, np.asarray(piece.cells, dtype=np.int64))]
+            own = np.append(self._code_names(UnitCells(piece.among), grow=grow), -1)
+            return own[np.where(piece.is_missing(), len(own) - 1, np.asarray(piece.cells, dtype=np.int64))]
         cells = piece.as_list()
         known, kind = self._codes, self._kind
         names: Iterable[str | None]
@@ -151,14 +151,14 @@ class Units:
     def find(self, piece: UnitCells) -> Codes:
         """Return the codes of some rows of the same column, −1 where a row is nobody's that was added."""
         if self._whole is None:
-            return self._named(piece, grow=False)
+            return self._code_names(piece, grow=False)
         whole, cells = self._whole, piece.cells
         alike = isinstance(cells, np.ndarray) and piece.among is None and cells.dtype.kind == whole.dtype.kind
         if alike and len(whole):
             places = np.minimum(np.searchsorted(whole, cells), len(whole) - 1)
-            return np.where((whole[places] == cells) & ~piece.gone(), places, -1)
+            return np.where((whole[places] == cells) & ~piece.is_missing(), places, -1)
         self._codes = self._codes or {str(one): code for code, one in enumerate(whole.tolist())}
-        return self._named(piece, grow=False)
+        return self._code_names(piece, grow=False)
 
     def names(self, codes: Iterable[int]) -> list[str]:
         """Return the names of some units."""
@@ -197,7 +197,7 @@ class DeclaredRows(NamedTuple):
         """Return some of them, in NumPy."""
         return DeclaredRows(to_host(take(self.numbers, places)).astype(np.float64), self.codes[places])
 
-    def unreadable(self) -> NDArray[np.int64]:
+    def code_unreadable(self) -> NDArray[np.int64]:
         """Return a number for which missing cells of a row are unreadable and which are gaps.
 
         Rows of one encoding are one row to everything but a check of the declaration, which tells these apart. So
@@ -215,7 +215,7 @@ class DeclaredRows(NamedTuple):
         return np.ascontiguousarray(cells.astype(">f8")).view(f"S{8 * cells.shape[1]}")[:, 0]
 
 
-def rows_that_count(
+def select_rows(
     unit: Codes, max_rows: int, read: Callable[[Codes], DeclaredRows], names: Names, order: int | None
 ) -> NDArray[np.bool_]:
     """Return which rows of a source count.
@@ -262,7 +262,7 @@ def choose_rows(unit: Codes, names: Names, rows: DeclaredRows, max_rows: int, or
     [True, False, True, True]
     """
     encoded, copy = rows.encode(), np.zeros(len(unit), dtype=np.int64)
-    alike = np.lexsort((rows.unreadable(), encoded, unit))  # copies of one row of a person stand side by side
+    alike = np.lexsort((rows.code_unreadable(), encoded, unit))  # copies of one row of a person stand side by side
     copy[alike] = _places_in_runs(alike, unit, encoded)
     keys = [copy, encoded, _hashes(names, unit, encoded, copy), unit]
     if order is not None:

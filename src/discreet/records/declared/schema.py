@@ -64,7 +64,7 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"the schema is not valid TOML: {error}") from None
     except (ValueError, RecursionError, TypeError):  # a number of thousands of digits, a list of thousands of lists
         raise ValueError("the schema is not valid TOML: expected shorter numbers and flat lists") from None
-    _known("the schema", result, (*UNIT, "columns"))
+    _check_keys("the schema", result, (*UNIT, "columns"))
     columns = result.pop("columns", {})
     if not isinstance(columns, dict) or not columns:
         raise ValueError("the schema has no columns: write for example\n\n[columns.age]\nlow = 17\nhigh = 90")
@@ -76,14 +76,14 @@ def _column(name: str, values: Any) -> Column:
         raise ValueError(f"[columns.{_key(name)}]: write low = … and high = …, or values = […]")
     dated = any(isinstance(values.get(end), datetime.date | str) for end in ("low", "high"))
     kind: type[Column] = Category if "values" in values else Date if dated else Number
-    _known(f"[columns.{_key(name)}]", values, KEYS[kind])
+    _check_keys(f"[columns.{_key(name)}]", values, KEYS[kind])
     try:
         return kind(**values)
     except ValueError as error:
         raise ValueError(f"[columns.{_key(name)}]: {error}") from None
 
 
-def _known(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
+def _check_keys(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
     for key in values:
         if key not in keys:
             raise ValueError(f"{where}: the key {key!r} is not known; expected " + ", ".join(keys))
@@ -267,5 +267,5 @@ def as_reading(schema: Schema, block_rows: int) -> Reading:
     if "log" in scales:
         values: Any = [np.log(pair) if scale == "log" else pair for scale, pair in zip(scales, ends, strict=True)]
         space = Box(*np.transpose(values))
-    fills = tuple(None if column.fill is None else column.filled_with for column in schema.numbers.values())
+    fills = tuple(None if column.fill is None else column.fill_value for column in schema.numbers.values())
     return Reading(tuple(schema.numbers), scales, fills, bounds, space, schema.categories, None, block_rows)

@@ -1,7 +1,7 @@
 """Rows of a table that a database reads: rows are streamed, and sums are computed inside of the database.
 
-**The sum in SQL.** ``summing`` writes the sum of a kernel over the declared rows; ``sql.text`` says what it guarantees.
-It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
+**The sum in SQL.** ``write_sum`` writes the sum of a kernel over the declared rows; ``sql.text`` has the guarantee. It
+is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
 dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
 Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``. The
 rows of the other units, ``Summing.others``, are read, and ``row_choice`` chooses among them.
@@ -27,8 +27,16 @@ from discreet.records.declared.columns import Category
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.row_choice import DeclaredRows, Units, choose_rows
 from discreet.records.sources.frames import TableSource, unit_cells
-from discreet.records.sources.source import CompensatedSum, Contributions, Kernel, Sizes, add_up, compute, sizes
-from discreet.records.sources.stored import Read, SqlEngine, StoredSource, as_frames, texts
+from discreet.records.sources.source import (
+    CompensatedSum,
+    Contributions,
+    Kernel,
+    Sizes,
+    compute,
+    count_sizes,
+    sum_vectors,
+)
+from discreet.records.sources.stored import Read, SqlEngine, StoredSource, as_frames, read_texts
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
@@ -44,7 +52,7 @@ from discreet.sql.text import (
 from discreet.sql.traced import NotTraceable, Step, Traced, columns
 
 
-class Summing(NamedTuple):
+class SumQuery(NamedTuple):
     """A query for sums.
 
     Attributes
@@ -62,18 +70,18 @@ class Summing(NamedTuple):
     others: str | None
 
 
-def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
+def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> SumQuery:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
     if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.categories))]
     x, codes = columns(numbers, _ranges(reading)), columns(labels)
-    result = _traced(each, Block(x, codes))
+    result = _trace(each, Block(x, codes))
     if result.shape != (1, size):
         raise NotTraceable("the shape")
     writer = Writer(_sizes(reading) if engine.careful else None)
-    terms = [_where(cell) for cell in result.cells[0]]
+    terms = [_split_conditions(cell) for cell in result.cells[0]]
     values = list({id(value): value for value, _ in terms}.values())
     names = {id(value): f"t{j}" for j, value in enumerate(values)}
     exponent = scaling(each.norm)
@@ -82,12 +90,12 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
         held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
         test = writer.write([held.cells.reshape(-1)[0]])[0]
     declared = zip(reading.numbers, reading.scales, reading.fills, strict=True)
-    cells = [_number(engine, *column) for column in declared]
-    cells += [_code(engine, name, column) for name, column in reading.categories.items()]
+    cells = [_write_number(engine, *column) for column in declared]
+    cells += [_write_code(engine, name, column) for name, column in reading.categories.items()]
     own = [quoted(name) for name in (*numbers, *labels)]
     raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
-    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
-    within, others = _limited(engine, reading)
+    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_write_clipping(reading), numbers, strict=True)]
+    within, others = _write_unit_limit(engine, reading)
     complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
     shared = writer.name_shared(values)
     rounded = [
@@ -102,10 +110,10 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
         (f"SELECT {', '.join(own + rounded)} FROM chosen", "terms"),
     ]
     text = ", ".join(f"{name} AS ({query}{engine.fence})" for query, name in layers)
-    return Summing(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
+    return SumQuery(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
 
 
-def _where(cell: Any) -> tuple[Any, list[Any]]:
+def _split_conditions(cell: Any) -> tuple[Any, list[Any]]:
     """Return an expression without the factors that are 1 where something holds and else 0, and what must hold.
 
     So the numbers of all groups are computed once, and each sum takes those of its own group.
@@ -113,12 +121,12 @@ def _where(cell: Any) -> tuple[Any, list[Any]]:
     if isinstance(cell, Step) and cell.name == "*":
         for factor, rest in (cell.operands, cell.operands[::-1]):
             if isinstance(factor, Step) and factor.name == "case" and factor.operands[1:] == (1.0, 0.0):
-                value, tests = _where(rest)
+                value, tests = _split_conditions(rest)
                 return value, [factor.operands[0], *tests]
     return cell, []
 
 
-def _traced(each: Contributions, block: Block) -> Traced:
+def _trace(each: Contributions, block: Block) -> Traced:
     """Return a kernel's numbers as expressions; an error here is about symbols, not rows, and then rows are read."""
     try:
         result = each.rows(block)
@@ -129,7 +137,7 @@ def _traced(each: Contributions, block: Block) -> Traced:
     return result
 
 
-def _clipped(reading: Reading) -> list[str]:
+def _write_clipping(reading: Reading) -> list[str]:
     if not isinstance(reading.bounds, Box):
         return []
     x = columns([f"x{j}" for j in range(len(reading.numbers))])
@@ -153,7 +161,7 @@ def _sizes(reading: Reading) -> dict[str, Size]:
     return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
 
 
-def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
+def _write_number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
     kind, cell = engine.types[name], quoted(name)
     if (scale == "date") != (kind in ("date", "timestamp")):
@@ -175,7 +183,7 @@ def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str
     return result if fill is None else f"COALESCE({result}, {literal(fill)})"
 
 
-def _code(engine: SqlEngine, name: str, category: Category) -> str:
+def _write_code(engine: SqlEngine, name: str, category: Category) -> str:
     """Return a category's number, filled; NULL where it is missing and the row is dropped."""
     kind, cases = engine.types[name], []
     for code, key in enumerate(map(category_key, category.values)):
@@ -191,17 +199,17 @@ def _code(engine: SqlEngine, name: str, category: Category) -> str:
             test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
             cases.append((test, code))
     other = "NULL" if category.fill is None else literal(float(category.fill_code))
-    texts = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
-    return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
+    branches = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
+    return f"CASE{branches} ELSE {other} END" if branches else f"CAST({other} AS FLOAT8)"
 
 
-def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
+def _write_unit_limit(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
     """Return the rows of units that have no more rows than may count, and the rows of all other units."""
     if reading.unit is None:
         return "", None
-    unit = _unit(engine, reading.unit)
+    unit = _write_unit(engine, reading.unit)
     named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
-    many, name = (quoted(_unlike(word, engine.types)) for word in ("many", "name"))
+    many, name = (quoted(_unused_name(word, engine.types)) for word in ("many", "name"))
     most = (
         f"SELECT {unit} AS {name} FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
     )
@@ -209,7 +217,7 @@ def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
     return f"WHERE {named} AND NOT {over}", f"WHERE {named} AND {over}"
 
 
-def _unlike(word: str, names: Iterable[str]) -> str:
+def _unused_name(word: str, names: Iterable[str]) -> str:
     """Return a name that no column has, in whatever case."""
     taken = {name.lower() for name in names}
     while word in taken:
@@ -217,7 +225,7 @@ def _unlike(word: str, names: Iterable[str]) -> str:
     return word
 
 
-def _unit(engine: SqlEngine, unit: Unit) -> str:
+def _write_unit(engine: SqlEngine, unit: Unit) -> str:
     kind = engine.types[unit.column]
     if kind == "integer":
         return quoted(unit.column)
@@ -254,11 +262,11 @@ class SqlSource(StoredSource):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return super().unit_sizes() if self._engine.ordered else self._once("sizes", self._count_sizes)
+        return super().unit_sizes() if self._engine.ordered else self._cache("sizes", self._count_sizes)
 
     def _count_sizes(self) -> Sizes:
         _, codes = self.count_units()
-        return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
+        return count_sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
     def _read_limited(self) -> Iterator[DeclaredRows]:
         if self._engine.ordered:
@@ -291,7 +299,7 @@ class SqlSource(StoredSource):
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
             chosen = self._choose_among(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
-            yield self.reading.of_declared(chosen, declared)
+            yield self.reading.select_columns(chosen, declared)
 
     def _choose_among(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
@@ -314,31 +322,31 @@ class SqlSource(StoredSource):
 
     def _sum_by_database(self, each: Contributions, size: int) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
-        result = summing(self._engine, self.reading, each, size)
+        result = write_sum(self._engine, self.reading, each, size)
         try:
             with self._engine.snapshot() as read:
-                sums = texts(read, result.text)
+                sums = read_texts(read, result.text)
                 chosen = self._read_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
         total.add(np.array([math.ldexp(1.0, -result.exponent) * int(one) for one in sums]))
-        rows = [self.reading.of_declared(chosen, self.declared)]
-        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
+        rows = [self.reading.select_columns(chosen, self.declared)]
+        total.merge(sum_vectors(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
     def _read_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
         declared, unit = self.declared, self.declared.unit
         if unit is None:
-            return declared.no_rows()
+            return declared.empty_rows()
 
         def choose() -> DeclaredRows:
             query = f"{self._engine.select(tuple(dict.fromkeys(declared.needed)), declared.numbers)} {where}"
             frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
             codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
             rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
-            return self._choose_among(units, codes, [declared.no_rows(), *rows])
+            return self._choose_among(units, codes, [declared.empty_rows(), *rows])
 
         # The state of a database is None: its rows may change.
-        return choose() if self.state() is None else self._once("others", choose)
+        return choose() if self.state() is None else self._cache("others", choose)

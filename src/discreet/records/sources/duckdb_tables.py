@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.arguments import ArgumentError
-from discreet.records.sources.frames import need, unique_names
+from discreet.records.sources.frames import import_optional, unique_names
 from discreet.records.sources.parquet_files import ParquetFiles
-from discreet.records.sources.stored import Engine, Read, SqlEngine, quietly
+from discreet.records.sources.stored import Engine, Read, SqlEngine, replace_errors
 from discreet.sql.text import quoted, text_literal
 
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
@@ -68,18 +68,18 @@ class DuckDBEngine(SqlEngine):
         self.relation, self.view = relation, view
         self._database = database
         self.table_name = table_name
-        with quietly(), self._connected() as connection:
+        with replace_errors(), self._connect() as connection:
             described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         Engine.__init__(self, kind, {row[0]: TYPES.get(row[1], "other") for row in described}, files)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         stored = self._database != ":memory:"
-        return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
+        return import_optional("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
 
     @contextmanager
     def snapshot(self) -> Iterator[Read]:
         """Return what reads one state of the database."""
-        with quietly(), self._connected() as connection:
+        with replace_errors(), self._connect() as connection:
             connection.execute("SET TimeZone = 'UTC'; BEGIN TRANSACTION")
             yield lambda query, rows: connection.sql(query).to_arrow_reader(rows)
 
@@ -124,29 +124,29 @@ class ArrowEngine(DuckDBEngine):
         self._file = str(file)
         try:
             names = check_names(self._dataset().schema.names)
-        except (OSError, need("pyarrow").lib.ArrowInvalid):
+        except (OSError, import_optional("pyarrow").lib.ArrowInvalid):
             raise ValueError(f"{self._file!r}: expected an Arrow file (Feather, version 2)") from None
         super().__init__("Arrow file", ROWS, files=[file])
         self.types = {name: self.types[name] for name in names}
 
     def _dataset(self) -> Any:
-        return need("pyarrow.dataset").dataset(self._file, format="ipc")
+        return import_optional("pyarrow.dataset").dataset(self._file, format="ipc")
 
-    def _connected(self) -> Any:
-        connection = super()._connected()
+    def _connect(self) -> Any:
+        connection = super()._connect()
         connection.register(ROWS, self._dataset())
         return connection
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, one at a time."""
-        with quietly():
+        with replace_errors():
             yield from self._dataset().to_batches(
                 columns=list(names), batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
             )
 
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return the types that the file states."""
-        with quietly():
+        with replace_errors():
             return [self._dataset().schema.empty_table().select(list(names))]
 
 
@@ -172,7 +172,7 @@ def check_names(names: Iterable[str]) -> list[str]:
 
 def open_duckdb_table(path: Path, table: str | None) -> DuckDBEngine:
     """Return the engine of a table of a DuckDB file; ``table`` is needed where there are several."""
-    duckdb, failure = need("duckdb"), ""
+    duckdb, failure = import_optional("duckdb"), ""
     try:
         with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
             result = connection.execute(TABLES).fetchall()

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.records.sources.frames import need, unique_names
-from discreet.records.sources.stored import Engine, quietly
+from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.stored import Engine, replace_errors
 
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
@@ -31,10 +31,10 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _open(file: Path) -> Any:
-    parquet = need("pyarrow.parquet")
+    parquet = import_optional("pyarrow.parquet")
     try:
         return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
-    except need("pyarrow").lib.ArrowInvalid:
+    except import_optional("pyarrow").lib.ArrowInvalid:
         wrong = f"{str(file)!r}: expected a Parquet file, or one whose name ends with .csv, .arrow or .duckdb"
     raise ValueError(wrong)  # outside of the except block, so that nothing of the file comes along
 
@@ -64,7 +64,7 @@ class ParquetFiles(Engine):
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, file by file."""
-        with quietly():
+        with replace_errors():
             for file in self.files:
                 with _open(file) as opened:
                     yield from opened.iter_batches(rows, columns=list(names), use_threads=False)

@@ -19,7 +19,7 @@ import narwhals as nw
 
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
-from discreet.records.sources.frames import TableSource, check_types, need, unit_cells
+from discreet.records.sources.frames import TableSource, check_types, import_optional, unit_cells
 from discreet.records.sources.source import LocalSource
 from discreet.sql.text import quoted
 
@@ -30,7 +30,7 @@ FAILED = (
 Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
 
 
-class quietly:  # noqa: N801
+class replace_errors:  # noqa: N801
     """Replace an error of the database, whose text may show rows.
 
     An error that is raised while another one is handled keeps that one as its context, even with ``from None``. So the
@@ -136,7 +136,7 @@ class SqlEngine(Engine):
     def rows(self) -> int:
         """Return how many rows there are."""
         with self.snapshot() as read:
-            return int(texts(read, f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
+            return int(read_texts(read, f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
         raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
@@ -169,7 +169,7 @@ class SqlEngine(Engine):
         return f'{quoted(name)} COLLATE "C"'
 
 
-def texts(read: Read, query: str) -> list[str]:
+def read_texts(read: Read, query: str) -> list[str]:
     """Return the one row of an answer that consists of text."""
     return [str(column[0]) for column in read(query, 1).read_all().columns]
 
@@ -198,7 +198,7 @@ class StoredSource(LocalSource):
 
     def rows(self) -> int:
         """Return how many rows the table has."""
-        return self._once("rows", self._engine.rows)
+        return self._cache("rows", self._engine.rows)
 
     def state(self) -> Any:
         """Return what changes where a file is written anew."""
@@ -219,5 +219,5 @@ class StoredSource(LocalSource):
 
 def as_frames(batches: Iterable[Any]) -> Iterator[nw.DataFrame[Any]]:
     """Yield Arrow batches as data frames, without empty ones."""
-    table = need("pyarrow").Table
+    table = import_optional("pyarrow").Table
     return (nw.from_native(table.from_batches([batch]), eager_only=True) for batch in batches if batch.num_rows)
