@@ -25,7 +25,7 @@ from discreet.guarantees import (
     PureLoss,
     ZcdpLoss,
 )
-from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.guarantee import format_rounded_up
 from discreet.guarantees.loss import MOST
 from discreet.planning import compare
 
@@ -57,7 +57,7 @@ def compose(
         loss, count = _loss(text, neighbors)
         losses[loss] += count
     result = compare(losses, delta)
-    rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
+    rows = [[method, *(format_rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
     return CommandOutput(
         {"neighbors": str(result.neighbors), "delta": result.delta, "epsilon": result.epsilon},
         [f"ε under {result.neighbors}", OutputTable(["δ", *(f"{one:.3g}" for one in result.delta)], rows)],

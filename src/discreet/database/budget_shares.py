@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import GaussianLoss, Guarantee
-from discreet.guarantees.arithmetic import least
+from discreet.guarantees.arithmetic import find_least
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import Limit
@@ -83,4 +83,4 @@ class BudgetShares:
         filled = at(1.0)
         if FILLED * share <= self.share(filled.losses) <= share:
             return filled
-        return at(least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))
+        return at(find_least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))

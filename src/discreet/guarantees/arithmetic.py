@@ -25,7 +25,7 @@ def add_up(values: Iterable[float]) -> float:
         return math.inf
 
 
-def least(
+def find_least(
     curve: Callable[[float], float], target: float, low: float, high: float, relative: float = _RELATIVE
 ) -> float:
     """Return about the smallest x in [low, high] where the non-increasing ``curve`` is at most ``target`` > 0.
@@ -52,7 +52,7 @@ def least(
     return min(x, high)
 
 
-def least_on_half_line(
+def find_least_positive(
     curve: Callable[[float], float], target: float, start: float, relative: float = _RELATIVE
 ) -> float:
     """Return about the smallest x > 0 with ``curve(x) <= target``, without a bracket; ∞ where there is none.
@@ -69,4 +69,4 @@ def least_on_half_line(
         high, low = low, low / 2.0
         if low < 1e-300:
             return high
-    return least(curve, target, low, high, relative)
+    return find_least(curve, target, low, high, relative)

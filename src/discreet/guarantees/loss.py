@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, positive, probability
-from discreet.guarantees.arithmetic import least_on_half_line
+from discreet.guarantees.arithmetic import find_least_positive
 from discreet.guarantees.guarantee import Neighbors
 from discreet.plain import from_plain, register_kind, to_plain
 
@@ -88,7 +88,7 @@ class Loss(ABC):
     def zcdp(self) -> float:
         """The ρ of zero-concentrated privacy as the DP-EM paper takes it, leaving ``failure`` out."""
 
-    def _twice(self) -> Self:
+    def _double(self) -> Self:
         """Return the loss two steps of the relation away (the relation itself is set by ``under``)."""
         return self.with_noise(0.5)
 
@@ -108,7 +108,7 @@ class Loss(ABC):
         return 0.0
 
     @property
-    def stated(self) -> tuple[float, float] | None:
+    def stated_guarantee(self) -> tuple[float, float] | None:
         """The one (ε, δ) that the mechanism states, or None where a δ must be chosen first."""
         return None if math.isinf(self.pure) else (self.pure, self.failure)
 
@@ -122,7 +122,7 @@ class Loss(ABC):
         """The μ of a Gaussian mechanism that is no more private, where one is known beside that of ``pure``."""
         return self.gaussian
 
-    def beside(self, mu: float) -> Loss | None:
+    def with_gaussian(self, mu: float) -> Loss | None:
         """Return one loss for this mechanism and a Gaussian one together, where there is one that is as good."""
         return None
 
@@ -138,7 +138,7 @@ class Loss(ABC):
             return 0.0
         if delta <= self.failure:
             return self.pure if delta == self.failure else math.inf
-        return min(self.pure, least_on_half_line(lambda e: float(self.delta_at(e)), delta, 1.0))
+        return min(self.pure, find_least_positive(lambda e: float(self.delta_at(e)), delta, 1.0))
 
     def with_noise(self, factor: float) -> Self:
         """Return the loss of the same mechanism with ``factor`` times its noise.
@@ -175,7 +175,7 @@ class Loss(ABC):
         if self.neighbors.distance(neighbors) == 1:
             return self
         try:
-            return cast(Self, replace(cast(Any, self._twice()), neighbors=neighbors))
+            return cast(Self, replace(cast(Any, self._double()), neighbors=neighbors))
         except ValueError:
             raise ValueError(
                 f"{self!r} guarantees nothing under {str(neighbors)!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "

@@ -44,7 +44,7 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from discreet.arguments import probability
-from discreet.guarantees.arithmetic import least, least_on_half_line
+from discreet.guarantees.arithmetic import find_least, find_least_positive
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss, reflect
 
@@ -92,7 +92,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
     if delta <= 0.0 or mu > _LARGE:
         return math.inf
     high = (mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))) * (1.0 + 2.0**-40)
-    return least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
+    return find_least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
 
 
 def normal_mu(epsilon: float, delta: float) -> float:
@@ -104,7 +104,7 @@ def normal_mu(epsilon: float, delta: float) -> float:
     if delta <= 0.0:
         return 0.0
     start = math.sqrt(2.0 * (math.log(1.25) - math.log(delta))) / epsilon
-    return 1.0 / least_on_half_line(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)
+    return 1.0 / find_least_positive(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)
 
 
 def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
@@ -202,6 +202,6 @@ class ClassicalGaussianLoss(_Gaussian):
         return self.epsilon / math.sqrt(2.0 * (math.log(1.25) - math.log(self.delta)))
 
     @property
-    def stated(self) -> tuple[float, float]:
+    def stated_guarantee(self) -> tuple[float, float]:
         """(ε, δ) of the classical rule; (∞, δ) where the rule is not proved."""
         return (self.epsilon if self.epsilon < 1.0 else math.inf), self.delta

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.guarantees.loss import Loss
 
 
-def divergence(mu: float, others: Iterable[tuple[Loss, int]], order: float) -> float:
+def composed_divergence(mu: float, others: Iterable[tuple[Loss, int]], order: float) -> float:
     """Return the divergence of a Gaussian and so many of each of the others together."""
     return order * (mu * mu) / 2.0 + add_up(count * loss.renyi(order) for loss, count in others)
 

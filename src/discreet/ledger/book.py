@@ -78,12 +78,12 @@ _INVISIBLE = re.compile(
 )
 
 
-def text(name: str, value: Any) -> str:
+def check_text(name: str, value: Any) -> str:
     """Return ``value`` in its one form if it is a text that can be told from every other by looking at it.
 
-    >>> text("dataset", "census 2020")
+    >>> check_text("dataset", "census 2020")
     'census 2020'
-    >>> text("dataset", "census ")
+    >>> check_text("dataset", "census ")
     Traceback (most recent call last):
         ...
     discreet.arguments.ArgumentError: dataset='census ': expected a text of 1 to 1000 printable characters, ...
@@ -99,9 +99,9 @@ def text(name: str, value: Any) -> str:
 def check_who(who: Any) -> str | None:
     """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
     if who is not None:
-        return text("who", who)
+        return check_text("who", who)
     with suppress(OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
-        return text("who", getpass.getuser())
+        return check_text("who", getpass.getuser())
     return None
 
 
@@ -234,7 +234,7 @@ class Entry(NamedTuple):
         """Why a limit was raised."""
         return read_details(self.kind, self.details).reason
 
-    def readable(self) -> Entry:
+    def check_readable(self) -> Entry:
         """Return the entry, having seen that all of it can be read."""
         try:
             _ = int(self.number), self.time, self.neighbors, self.losses

@@ -51,10 +51,11 @@ class Limit:
     failures: float
 
     @classmethod
-    def checked(cls, guarantee: Guarantee, filter: str = "gaussian", failures: float | None = None) -> Limit:  # noqa: A002
+    def from_arguments(cls, guarantee: Guarantee, filter: str = "gaussian", failures: float | None = None) -> Limit:  # noqa: A002
         """Return the limit, its arguments checked. By default the pure filter has all of δ for failures, others none.
 
-        >>> Limit.checked(Guarantee(1.0, 1e-6)).failures, Limit.checked(Guarantee(1.0, 1e-6), "pure").failures
+        >>> guarantee = Guarantee(1.0, 1e-6)
+        >>> Limit.from_arguments(guarantee).failures, Limit.from_arguments(guarantee, "pure").failures
         (0.0, 1e-06)
         """
         if not isinstance(guarantee, Guarantee):
@@ -80,7 +81,7 @@ class Limit:
         """Return the losses under the limit's relation; a loss that means nothing there raises."""
         return map_losses(losses, lambda loss: loss.under(self.guarantee.neighbors))
 
-    def at_most(self, other: Limit) -> bool:
+    def is_at_most(self, other: Limit) -> bool:
         """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""
         mine, theirs = self.guarantee, other.guarantee
         return (
@@ -100,7 +101,7 @@ class Limit:
     def from_dict(cls, values: Mapping[str, Any]) -> Limit:
         """Return the limit that ``to_dict`` described."""
         guarantee = Guarantee(values["epsilon"], values["delta"], values["neighbors"])
-        return cls.checked(guarantee, values["filter"], values["failures"])
+        return cls.from_arguments(guarantee, values["filter"], values["failures"])
 
     def __str__(self) -> str:
         share = f", δ={self.failures:g} of it for failures" if self.failures and self.filter != "pure" else ""
@@ -241,7 +242,7 @@ class Account(NamedTuple):
         spent, filters = self.limit.convert(self.spent), self.limit.filters()
         largest = Largest(*map(max, zip(*(one.left(spent) for one in filters), strict=True)))
         chosen = filters[0]
-        failure = max(0.0, chosen.failures - chosen.failed(spent)) if chosen.holds(spent) else 0.0
+        failure = max(0.0, chosen.failures - chosen.total_failure(spent)) if chosen.holds(spent) else 0.0
         return Remaining(self.dataset, self.limit, *largest, failure)
 
     def preview(self, asked: Mapping[Loss, int]) -> Preview:

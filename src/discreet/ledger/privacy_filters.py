@@ -53,14 +53,14 @@ from typing import ClassVar, NamedTuple
 from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
 from discreet.guarantees import Loss, ZcdpLoss
-from discreet.guarantees.arithmetic import add_up, least_on_half_line
+from discreet.guarantees.arithmetic import add_up, find_least_positive
 from discreet.guarantees.normal import normal_delta, normal_mu
 
 SLACK = 1e-12
 LEAST = 5e-324  # no loss is free: a price that underflows to 0 would be
 
 
-def within(total: float, bound: float) -> bool:
+def is_within(total: float, bound: float) -> bool:
     """Return whether ``total`` is at most ``bound``, up to the slack."""
     return total <= bound * (1.0 + SLACK)
 
@@ -111,13 +111,13 @@ class Filter(ABC):
         """Return the sum of the prices."""
         return add_up(max(self.price(loss), LEAST) * count for loss, count in spent.items())
 
-    def failed(self, spent: Mapping[Loss, int]) -> float:
+    def total_failure(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the failure probabilities."""
         return add_up(loss.failure * count for loss, count in spent.items())
 
     def holds(self, spent: Mapping[Loss, int]) -> bool:
         """Return whether this whole history is within the bound."""
-        if not within(self.failed(spent), self.failures):
+        if not is_within(self.total_failure(spent), self.failures):
             return False
         total = self.total(spent)
         return not spent or (math.isfinite(total) and self.keeps(total))
@@ -132,10 +132,10 @@ class Filter(ABC):
 
 
 @lru_cache(maxsize=4096)
-def mu_of_pure(epsilon: float) -> float:
+def pure_to_mu(epsilon: float) -> float:
     """Return the μ of the Gaussian mechanism that is no more private than any ε-private one.
 
-    >>> round(mu_of_pure(1.0), 6), round(mu_of_pure(1e-9) / 1e-9, 6)
+    >>> round(pure_to_mu(1.0), 6), round(pure_to_mu(1e-9) / 1e-9, 6)
     (1.232035, 1.253314)
     """
     if epsilon < 1.0:
@@ -143,10 +143,10 @@ def mu_of_pure(epsilon: float) -> float:
     return -2.0 * float(ndtri_exp(log_expit(-epsilon)))
 
 
-def pure_of_mu(mu: float) -> float:
-    """Return the ε of which ``mu_of_pure`` is μ: ln Φ(μ/2) − ln Φ(−μ/2).
+def mu_to_pure(mu: float) -> float:
+    """Return the ε of which ``pure_to_mu`` is μ: ln Φ(μ/2) − ln Φ(−μ/2).
 
-    >>> round(pure_of_mu(mu_of_pure(2.5)), 9)
+    >>> round(mu_to_pure(pure_to_mu(2.5)), 9)
     2.5
     """
     if mu < 1.0:  # Φ(μ/2) − Φ(−μ/2) = tanh(ε/2), all digits kept
@@ -201,12 +201,12 @@ class GaussianFilter(Filter):
         """Return μ², of the Gaussian that the mechanism is, or of one that is known to be no more private."""
         mu = loss.dominating
         if mu is None:
-            mu = mu_of_pure(loss.span / 2.0) if math.isfinite(loss.span) else math.inf
+            mu = pure_to_mu(loss.span / 2.0) if math.isfinite(loss.span) else math.inf
         return mu * mu
 
     def keeps(self, total: float) -> bool:
         """Compare in δ, as a calibration to (ε, δ) does, so that what it gives fits to the last digit."""
-        return self.delta > 0.0 and within(float(normal_delta(math.sqrt(total), self.epsilon)), self.delta)
+        return self.delta > 0.0 and is_within(float(normal_delta(math.sqrt(total), self.epsilon)), self.delta)
 
     def capacity(self) -> float:
         """Return μ_max²."""
@@ -215,7 +215,7 @@ class GaussianFilter(Filter):
     def largest(self, left: float) -> Largest:
         """Return √left as μ, and the pure ε that it dominates."""
         mu = math.sqrt(left)
-        return Largest(mu, pure_of_mu(mu), 0.0)
+        return Largest(mu, mu_to_pure(mu), 0.0)
 
 
 class ZcdpFilter(Filter):
@@ -241,13 +241,13 @@ class ZcdpFilter(Filter):
 
     def keeps(self, total: float) -> bool:
         """Compare in δ."""
-        return self.delta > 0.0 and within(self._delta(total), self.delta)
+        return self.delta > 0.0 and is_within(self._delta(total), self.delta)
 
     def capacity(self) -> float:
         """Return ρ_max; 0 at δ = 0."""
         if self.delta <= 0.0:
             return 0.0
-        return 1.0 / least_on_half_line(lambda inverse: self._delta(1.0 / inverse), self.delta, 1.0)
+        return 1.0 / find_least_positive(lambda inverse: self._delta(1.0 / inverse), self.delta, 1.0)
 
     def largest(self, left: float) -> Largest:
         """Return √(2·left) as μ and as ε, since ρ is half the square of either."""
@@ -272,7 +272,7 @@ class PureFilter(Filter):
 
     def keeps(self, total: float) -> bool:
         """Compare in ε."""
-        return within(total, self.epsilon)
+        return is_within(total, self.epsilon)
 
     def capacity(self) -> float:
         """Return ε."""

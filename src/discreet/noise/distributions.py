@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import GaussianLoss, GeometricLoss, LaplaceLoss, Loss, Neighbors, ZcdpLoss
 from discreet.noise.bits import Bits
-from discreet.noise.grid_noise import RoundedNoise, StepNoise, fit_grid, upper
+from discreet.noise.grid_noise import RoundedNoise, StepNoise, fit_grid, round_up
 from discreet.noise.integer_draws import Integers, Size, draw_integers
 
 
@@ -128,7 +128,7 @@ class DiscreteGaussianNoise(StepNoise):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""
         mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        return ZcdpLoss(upper(mu * mu / 2), Neighbors.parse(neighbors))
+        return ZcdpLoss(round_up(mu * mu / 2), Neighbors.parse(neighbors))
 
     @property
     def variance(self) -> float:
@@ -262,7 +262,7 @@ class GeometricNoise(StepNoise):
         """
         steps = math.ceil(Fraction(positive("sensitivity", sensitivity)) / Fraction(self.step))
         epsilon = steps * Fraction(self.step) / Fraction(self.scale)
-        return GeometricLoss(upper(epsilon), steps, Neighbors.parse(neighbors))
+        return GeometricLoss(round_up(epsilon), steps, Neighbors.parse(neighbors))
 
     @property
     def variance(self) -> float:

@@ -117,7 +117,7 @@ class NoiseDistribution(Draw):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Loss:
         """Return what a statistic costs whose sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
         ratio = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        result: Loss = self.priced(upper(ratio), Neighbors.parse(neighbors))
+        result: Loss = self.priced(round_up(ratio), Neighbors.parse(neighbors))
         return result
 
     @property
@@ -303,7 +303,7 @@ def fit_grid(budget: float, sensitivity: float, largest: float, steps: float, mo
     return sensitivity / (budget - share) * (1.0 + 2.0**-51), m
 
 
-def upper(number: Fraction) -> float:
+def round_up(number: Fraction) -> float:
     """Return the smallest float that is not below a number."""
     try:
         nearest = float(number)

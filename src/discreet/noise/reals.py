@@ -84,7 +84,7 @@ class LazyWords:
     size = math.inf
 
     def __init__(self, bits: Bits, words: Words) -> None:
-        self._bits, self.words, self._more = bits, words, one_by_one(bits)
+        self._bits, self.words, self._more = bits, words, word_stream(bits)
 
     def __getitem__(self, place: int) -> LazyUniform:
         while place >= len(self.words):
@@ -92,7 +92,7 @@ class LazyWords:
         return LazyUniform(int(self.words[place]), self._more)
 
 
-def one_by_one(bits: Bits) -> Callable[[], int]:
+def word_stream(bits: Bits) -> Callable[[], int]:
     """Return a function that gives fresh words, one at a time."""
 
     def words() -> Iterator[int]:

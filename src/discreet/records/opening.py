@@ -45,7 +45,7 @@ from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_
 from discreet.records.sources.frames import unit_cells as series_cells
 from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
-from discreet.sql.text import quoted
+from discreet.sql.text import quote_identifier
 
 DEVICE_ROWS = 2**20
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
@@ -458,7 +458,7 @@ def dataset_name(data: Any) -> str:
     table = data if isinstance(data, Table) else Table(data)
     if has_several_tables(table.location):
         engine: Any = open_engine(table)
-        return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
+        return ".".join(quote_identifier(part) if set(part) & {".", '"'} else part for part in engine.table_name)
     name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
     if not name:
         raise ValueError(f"name=None: {NAMELESS}")

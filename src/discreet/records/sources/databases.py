@@ -42,14 +42,14 @@ from discreet.sql.text import (
     MOST_NUMBERS,
     Size,
     Writer,
-    literal,
-    quoted,
-    scaling,
-    text_literal,
-    total,
-    whole,
+    find_exponent,
+    quote_identifier,
+    write_float,
+    write_text,
+    write_total,
+    write_whole,
 )
-from discreet.sql.traced import NotTraceable, Step, Traced, columns
+from discreet.sql.traced import NotTraceable, Step, Traced, make_row
 
 
 class SumQuery(NamedTuple):
@@ -76,7 +76,7 @@ def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: in
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.categories))]
-    x, codes = columns(numbers, _ranges(reading)), columns(labels)
+    x, codes = make_row(numbers, _ranges(reading)), make_row(labels)
     result = _trace(each, Block(x, codes))
     if result.shape != (1, size):
         raise NotTraceable("the shape")
@@ -84,7 +84,7 @@ def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: in
     terms = [_split_conditions(cell) for cell in result.cells[0]]
     values = list({id(value): value for value, _ in terms}.values())
     names = {id(value): f"t{j}" for j, value in enumerate(values)}
-    exponent = scaling(each.norm)
+    exponent = find_exponent(each.norm)
     test = "TRUE"
     if reading.condition is not None:
         held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
@@ -92,17 +92,17 @@ def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: in
     declared = zip(reading.numbers, reading.scales, reading.fills, strict=True)
     cells = [_write_number(engine, *column) for column in declared]
     cells += [_write_code(engine, name, column) for name, column in reading.categories.items()]
-    own = [quoted(name) for name in (*numbers, *labels)]
+    own = [quote_identifier(name) for name in (*numbers, *labels)]
     raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
-    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_write_clipping(reading), numbers, strict=True)]
+    kept = [f"{text} AS {quote_identifier(name)}" for text, name in zip(_write_clipping(reading), numbers, strict=True)]
     within, others = _write_unit_limit(engine, reading)
     complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
     shared = writer.name_shared(values)
     rounded = [
-        f"{whole(text, exponent)} AS {names[id(value)]}"
+        f"{write_whole(text, exponent)} AS {names[id(value)]}"
         for value, text in zip(values, writer.write(values, each.norm), strict=True)
     ]
-    sums = [total(names[id(value)], writer.write(tests)) for value, tests in terms]
+    sums = [write_total(names[id(value)], writer.write(tests)) for value, tests in terms]
     layers = [
         (f"SELECT {', '.join(raw)} FROM {engine.relation} {within}", "read"),
         (f"SELECT {', '.join(kept + own[len(numbers) :])} FROM read WHERE {complete}", "kept"),
@@ -140,7 +140,7 @@ def _trace(each: Contributions, block: Block) -> Traced:
 def _write_clipping(reading: Reading) -> list[str]:
     if not isinstance(reading.bounds, Box):
         return []
-    x = columns([f"x{j}" for j in range(len(reading.numbers))])
+    x = make_row([f"x{j}" for j in range(len(reading.numbers))])
     return Writer(None).write(list(reading.bounds.clip(x).cells[0]))
 
 
@@ -163,12 +163,12 @@ def _sizes(reading: Reading) -> dict[str, Size]:
 
 def _write_number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
-    kind, cell = engine.types[name], quoted(name)
+    kind, cell = engine.types[name], quote_identifier(name)
     if (scale == "date") != (kind in ("date", "timestamp")):
         raise NotTraceable(kind)
     if kind in ("date", "timestamp"):
         whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
-        day = f"FLOOR(CAST({whole} AS FLOAT8) / {literal(1.0 if kind == 'date' else float(DAY))})"
+        day = f"FLOOR(CAST({whole} AS FLOAT8) / {write_float(1.0 if kind == 'date' else float(DAY))})"
         within = f"{cell} >= DATE '0001-01-01' AND {cell} < DATE '9999-12-31' + 1"
         result = f"CASE WHEN {within} THEN {day} END"
     elif kind == "integer":
@@ -180,7 +180,7 @@ def _write_number(engine: SqlEngine, name: str, scale: str, fill: float | None) 
         result = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
-    return result if fill is None else f"COALESCE({result}, {literal(fill)})"
+    return result if fill is None else f"COALESCE({result}, {write_float(fill)})"
 
 
 def _write_code(engine: SqlEngine, name: str, category: Category) -> str:
@@ -190,16 +190,16 @@ def _write_code(engine: SqlEngine, name: str, category: Category) -> str:
         if kind == "text":
             if not isinstance(key, str):
                 raise NotTraceable("text that spells a number")
-            cases.append((f"{engine.exactly(name)} = {text_literal(key)}", code))
+            cases.append((f"{engine.exactly(name)} = {write_text(key)}", code))
         elif kind not in ("integer", "boolean", "float"):
             raise NotTraceable(kind)
         elif isinstance(key, int):  # declared categories are whole numbers or text, and text is no number
             wide = {"boolean": "INTEGER", "float": "FLOAT8"}.get(kind)  # a literal would be rounded to a FLOAT
-            cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
+            cell = quote_identifier(name) if wide is None else f"CAST({quote_identifier(name)} AS {wide})"
             test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
             cases.append((test, code))
-    other = "NULL" if category.fill is None else literal(float(category.fill_code))
-    branches = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
+    other = "NULL" if category.fill is None else write_float(float(category.fill_code))
+    branches = "".join(f" WHEN {test} THEN {write_float(float(code))}" for test, code in cases)
     return f"CASE{branches} ELSE {other} END" if branches else f"CAST({other} AS FLOAT8)"
 
 
@@ -209,7 +209,7 @@ def _write_unit_limit(engine: SqlEngine, reading: Reading) -> tuple[str, str | N
         return "", None
     unit = _write_unit(engine, reading.unit)
     named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
-    many, name = (quoted(_unused_name(word, engine.types)) for word in ("many", "name"))
+    many, name = (quote_identifier(_unused_name(word, engine.types)) for word in ("many", "name"))
     most = (
         f"SELECT {unit} AS {name} FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
     )
@@ -228,7 +228,7 @@ def _unused_name(word: str, names: Iterable[str]) -> str:
 def _write_unit(engine: SqlEngine, unit: Unit) -> str:
     kind = engine.types[unit.column]
     if kind == "integer":
-        return quoted(unit.column)
+        return quote_identifier(unit.column)
     if kind == "text" and unit.unit_type == "text" and engine.checks_text:
         return engine.exactly(unit.column)
     raise NotTraceable(kind)

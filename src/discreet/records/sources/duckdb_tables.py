@@ -17,7 +17,7 @@ from discreet.arguments import ArgumentError
 from discreet.records.sources.frames import import_optional, unique_names
 from discreet.records.sources.parquet_files import ParquetFiles
 from discreet.records.sources.stored import Engine, Read, SqlEngine, replace_errors
-from discreet.sql.text import quoted, text_literal
+from discreet.sql.text import quote_identifier, write_text
 
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
 TYPES |= {f"U{name}": "integer" for name in TYPES}
@@ -103,7 +103,7 @@ class ParquetEngine(ParquetFiles, DuckDBEngine):
                     f"{str(file)!r} has other columns or types than {str(files[0])!r}: expected the same in all files "
                     "of a folder"
                 )
-        paths = ", ".join(text_literal(_escape_pattern(str(file))) for file in files)
+        paths = ", ".join(write_text(_escape_pattern(str(file))) for file in files)
         relation = f"read_parquet([{paths}], hive_partitioning = false)"
         DuckDBEngine.__init__(self, self.kind, relation, files=files)
         self.types = {name: self.types[name] for name in names}  # DuckDB may have added some
@@ -190,7 +190,7 @@ def open_duckdb_table(path: Path, table: str | None) -> DuckDBEngine:
         write = f"for example Table({path.name!r}, 'visits')"
         raise ArgumentError("table", table, f"one of the tables of {str(path)!r}: {known}", write)
     place, name, kind = places[table]
-    relation = ".".join(map(quoted, (catalog, place, name)))
+    relation = ".".join(map(quote_identifier, (catalog, place, name)))
     kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)
     return DuckDBEngine(
         f"DuckDB {kind} {name!r}", relation, files=(), database=str(path), table_name=(place, name), view=view

@@ -11,7 +11,7 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.ledger.address import Address
 from discreet.records.sources.frames import import_optional, unique_names
 from discreet.records.sources.stored import Read, SqlEngine, replace_errors
-from discreet.sql.text import quoted, text_literal
+from discreet.sql.text import quote_identifier, write_text
 
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
@@ -73,13 +73,15 @@ class PostgreSQLEngine(SqlEngine):
         self._address = database_address(url)
         import_optional("adbc_driver_postgresql")
         place, dot, name = table.partition(".")
-        names = [quoted(table)] + ([f"{quoted(place)}.{quoted(name)}"] if dot else [])  # as it stands, or with a schema
+        names = [quote_identifier(table)] + (
+            [f"{quote_identifier(place)}.{quote_identifier(name)}"] if dot else []
+        )  # as it stands, or with a schema
         with self._connect_or_explain() as connection:
             if _fetch(connection, ENCODING)[0]["encoding"] == "SQL_ASCII":  # a name that cannot be read would stop all
                 raise ValueError(
                     "the database has the encoding SQL_ASCII: expected one that says what text is, as UTF8"
                 )
-            tables = [(one, _fetch(connection, DESCRIBE.format(name=text_literal(one)))) for one in names]
+            tables = [(one, _fetch(connection, DESCRIBE.format(name=write_text(one)))) for one in names]
         self.relation, described = next((found for found in tables if found[1]), tables[0])
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
@@ -137,7 +139,7 @@ class PostgreSQLEngine(SqlEngine):
 
     def number(self, name: str) -> str:
         """Return a column of numbers; decimals that no float holds are missing, as everywhere."""
-        cell = quoted(name)
+        cell = quote_identifier(name)
         if self.types[name] != "decimal":
             return cell
         tiny = f"CASE WHEN ABS({cell}) < 1e-300 THEN 0 ELSE {cell} END"
@@ -145,7 +147,7 @@ class PostgreSQLEngine(SqlEngine):
 
     def label(self, name: str) -> str:
         """Return a column of categories or of units."""
-        return f"CAST({quoted(name)} AS TEXT)" if self.types[name] in AS_TEXT else quoted(name)
+        return f"CAST({quote_identifier(name)} AS TEXT)" if self.types[name] in AS_TEXT else quote_identifier(name)
 
 
 def _fetch(connection: Any, query: str) -> list[dict[str, Any]]:

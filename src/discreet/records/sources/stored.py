@@ -21,7 +21,7 @@ from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.frames import TableSource, check_types, import_optional, unit_cells
 from discreet.records.sources.source import LocalSource
-from discreet.sql.text import quoted
+from discreet.sql.text import quote_identifier
 
 FAILED = (
     "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
@@ -153,20 +153,23 @@ class SqlEngine(Engine):
 
     def select(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Return a query for some of the columns."""
-        read = [f"{self.number(name) if name in numbers else self.label(name)} AS {quoted(name)}" for name in names]
+        read = [
+            f"{self.number(name) if name in numbers else self.label(name)} AS {quote_identifier(name)}"
+            for name in names
+        ]
         return f"SELECT {', '.join(read)} FROM {self.relation}"
 
     def number(self, name: str) -> str:
         """Return how to read a column of numbers."""
-        return quoted(name)
+        return quote_identifier(name)
 
     def label(self, name: str) -> str:
         """Return how to read a column of categories, or the unit's."""
-        return quoted(name)
+        return quote_identifier(name)
 
     def exactly(self, name: str) -> str:
         """Return a column of text that is compared character by character."""
-        return f'{quoted(name)} COLLATE "C"'
+        return f'{quote_identifier(name)} COLLATE "C"'
 
 
 def read_texts(read: Read, query: str) -> list[str]:
