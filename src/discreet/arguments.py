@@ -4,7 +4,7 @@ An ``ArgumentError`` is a value: the argument, what was given, what is expected,
 follows from these, and so does the command line's, which names a flag where Python names an argument.
 
 Each check returns the value in the type that the caller works with, or raises. Only arguments that the analyst chose
-are checked here. A number that comes from a row never is: the error would tell of it.
+are checked here. A number that comes from a row is never checked here: the error would reveal it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
-MOST_LETTERS = 200  # of a value that an error shows
-UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would tell nothing
+MOST_LETTERS = 200  # the longest text of a value in an error
+UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would not help
 
 
 class ArgumentError(ValueError):
@@ -57,10 +57,10 @@ class ArgumentError(ValueError):
         super().__init__(f"{head}: expected {expected}" + ("" if write is None else f"; write {write}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.given, self.expected, self.write)
+        return _from_pickle, (self.given, self.expected, self.write)
 
 
-def _again(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
+def _from_pickle(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
     """Return an error that was pickled."""
     values = tuple(UNSHOWN if text is None else _Text(text) for text in given.values())
     return ArgumentError(tuple(given), values, expected, write)
@@ -76,7 +76,7 @@ class _Text(str):
 
 
 def format_value(value: Any) -> str:
-    """Return a value as an error shows it: its ``repr``, cut short.
+    """Return a value as text for an error: its ``repr``, cut to ``MOST_LETTERS`` characters.
 
     ``repr`` raises for numbers of thousands of digits, for lists that are thousands of lists deep, and perhaps for
     objects of the caller; then the type is shown.
@@ -93,7 +93,7 @@ def format_value(value: Any) -> str:
 
 
 def format_names(names: Iterable[Any]) -> str:
-    """Return names or labels for an error.
+    """Return names or labels as a list for an error.
 
     >>> format_names(["age", "ward"]), format_names([])
     ("'age', 'ward'", 'which there is none')
@@ -102,7 +102,7 @@ def format_names(names: Iterable[Any]) -> str:
 
 
 def suggest_name(name: Any, known: Iterable[str]) -> str:
-    """Return the question whether a similar known name was meant, for an error; an empty text if none is similar.
+    """Return "; did you mean …?" for an error, with the most similar known name; an empty text if none is similar.
 
     >>> suggest_name("systlic", ["age", "systolic"]), suggest_name("x", ["age"])
     ("; did you mean 'systolic'?", '')
@@ -117,7 +117,7 @@ def suggest_name(name: Any, known: Iterable[str]) -> str:
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
-    """Return whether a value can be iterated over. An array of no dimension claims so too, and is one number."""
+    """Return whether a value can be iterated over. An array of zero dimensions is one number, and cannot."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
@@ -131,7 +131,7 @@ def _number(name: str, value: Any, accepted: str, least: float, below: float) ->
 
 
 def positive(name: str, value: Any, *, accepted: str = "a finite number above 0", below: float = math.inf) -> float:
-    """Return ``value`` as a float if it is above 0 and ``below`` a bound, by default all that is finite.
+    """Return ``value`` as a float if it is above 0 and below ``below``, by default any finite number.
 
     >>> positive("epsilon", 1)
     1.0

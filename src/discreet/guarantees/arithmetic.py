@@ -1,4 +1,4 @@
-"""Arithmetic on the safe side: sums of costs, and root finding for the least noise or the least ε that is enough.
+"""Conservative arithmetic: sums of costs, and root finding for the least sufficient noise or ε.
 
 Sums are right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers. They are not rounded up, so that ten
 shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
@@ -30,9 +30,9 @@ def find_least(
 ) -> float:
     """Return about the smallest x in [low, high] where the non-increasing ``curve`` is at most ``target`` > 0.
 
-    The result is one at which ``curve(x) <= target`` was seen to hold; ``high`` must be such a one (if rounding
-    says otherwise by a hair, ``high`` is returned). Values are compared on a logarithmic scale, since the curves
-    of privacy fall by hundreds of orders of magnitude.
+    ``curve(x) <= target`` was checked at the result. It must hold at ``high``, which is returned where it fails by
+    rounding alone. Values are compared on a logarithmic scale, since privacy curves fall by hundreds of orders of
+    magnitude.
     """
     from scipy.optimize import brentq
 

@@ -1,8 +1,8 @@
-"""Composition and calibration: what several mechanisms cost together, and how much noise keeps a guarantee.
+"""Composition and calibration: the privacy loss of several mechanisms together, and the noise that a guarantee needs.
 
 ``compose`` gives the cost by a named method, ``calibrate`` the noise. A ``Composition`` is a function of a fixed list
 of losses, whose mechanisms may be chosen adaptively as long as the losses themselves are fixed beforehand. (A ledger,
-whose losses are chosen as it goes, needs a filter.) One class a method.
+whose losses are chosen adaptively, needs a filter.) Each method is one class.
 
 **The tightest.** ``Exact`` has six routes, each of them valid by itself; the answer is the best of those that apply.
 
@@ -46,7 +46,7 @@ from discreet.guarantees.renyi import best_order, composed_divergence, renyi_del
 
 
 class Composition(ABC):
-    """What a list of losses costs together, by one method.
+    """The cost of a list of losses together, by one method.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class Advanced(_Stepwise):
 
 
 class _Concentrated(Composition):
-    """What composes by adding up divergences; a mechanism's own failure probability is taken off δ."""
+    """Composition by adding up divergences; the mechanisms' own failure probabilities are subtracted from δ."""
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
@@ -358,12 +358,12 @@ def _method(name: str, integer: bool) -> type[Composition]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The answer of ``calibrate``.
+    """The result of ``calibrate``.
 
     Attributes
     ----------
     noise : float
-        By what the noise of every mechanism is multiplied. For ``GaussianLoss(1.0)`` it is σ/Δ.
+        The factor by which the noise of every mechanism is multiplied. For ``GaussianLoss(1.0)`` it is σ/Δ.
     losses : tuple of Loss
         The losses at that noise, in the order that they were given.
     guarantee : Guarantee

@@ -1,8 +1,8 @@
-"""What is guaranteed: (ε, δ), and the neighbour relation that it is about.
+"""``Guarantee``, an (ε, δ), and ``Neighbors``, the neighbour relation under which it holds.
 
-The relation says which two data sets must be hard to tell apart. A number of privacy means nothing without it, so every
-loss, guarantee and release carries one. Each loss says for itself what it is worth under the other relation; which
-direction exists is decided here.
+The relation says which two data sets must be hard to tell apart. ε and δ mean nothing without it, so every loss,
+guarantee and release carries one. Each loss converts itself to the other relation. Which conversions exist is decided
+here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Neighbors(Enum):
         return cls(choice("neighbors", value, [member.value for member in cls]))
 
     def distance(self, other: Neighbors | str) -> int:
-        """Return how many steps of this relation lead from one neighbour to the other of relation ``other``.
+        """Return how many steps of this relation lead from a data set to its neighbour under ``other``.
 
         A replaced record is one record removed and one added: two steps of add-remove. The reverse is refused:
         replace-one never changes the number of records, so no number of its steps adds one.
@@ -57,7 +57,7 @@ class Neighbors(Enum):
         return self.value
 
     def in_words(self, unit: str = "record") -> str:
-        """Return what sets neighbours apart, as the end of "what it would be"."""
+        """Return how neighbours differ, as the end of the sentence "… what it would be"."""
         if not isinstance(unit, str):
             raise ArgumentError("unit", unit, "what a record is", write="for example unit='patient'")
         if self is Neighbors.REPLACE_ONE:
@@ -66,7 +66,7 @@ class Neighbors(Enum):
 
 
 def common_relation(relations: Iterable[Neighbors]) -> Neighbors:
-    """Return the one relation that all of ``relations`` are, or raise."""
+    """Return the relation that all of ``relations`` share; raise if they differ."""
     distinct = set(relations)
     if len(distinct) == 1:
         return distinct.pop()
@@ -124,7 +124,7 @@ class Guarantee:
         return Guarantee(2.0 * self.epsilon, delta, Neighbors.parse(neighbors))
 
     def in_words(self, unit: str = "record") -> str:
-        """Return the guarantee as a sentence for somebody who is not a privacy researcher.
+        """Return the guarantee as a sentence for readers who are not privacy researchers.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ patient were added or left out, plus 1e-06.
 
 
 def check_guarantee(guarantee: Any, neighbors: Neighbors) -> None:
-    """Raise unless it is a guarantee under the relation of the losses that are to keep it."""
+    """Raise unless ``guarantee`` is a guarantee under the relation of the losses."""
     if not isinstance(guarantee, Guarantee):
         raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
     if guarantee.neighbors is not neighbors:

@@ -108,7 +108,7 @@ def normal_mu(epsilon: float, delta: float) -> float:
 
 
 def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
-    """Return √Σμ² over so many of each, rounded up: a share of 4.5·2⁻⁵³ is lost at most, 8·2⁻⁵³ is added."""
+    """Return √(Σ count·μ²), rounded up: at most a share of 4.5·2⁻⁵³ is lost, and 8·2⁻⁵³ is added."""
     several = list(mus)
     if len(several) == 1 and several[0][1] == 1:
         return several[0][0]
@@ -117,7 +117,7 @@ def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
 
 
 class _Gaussian(Loss):
-    """What is known of Gaussian noise, from μ alone."""
+    """The base class of Gaussian losses: all that follows from μ."""
 
     @property
     @abstractmethod
@@ -180,7 +180,7 @@ class ClassicalGaussianLoss(_Gaussian):
     Parameters
     ----------
     epsilon, delta : float
-        What the rule was asked for. Under zCDP, moments and exact composition ``delta`` is a dummy: only the
+        The target of the rule. Under zCDP, moments and exact composition ``delta`` is a dummy: only the
         noise counts.
     neighbors : Neighbors or str
 

@@ -1,8 +1,8 @@
 """The ledger: a durable record of every spend, and limits that hold for adaptive analysts.
 
 This room guarantees that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
-keeps its limit whatever the analyst does, and that later changes to the record show. It knows nothing of data, queries
-or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
+keeps its limit whatever the analyst does, and that later changes to the record are detected. It knows nothing of data,
+queries or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
 scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
 Where to look: ``ledger`` has the class ``Ledger`` and its methods, ``dataset_limits`` what a limit admits and what is

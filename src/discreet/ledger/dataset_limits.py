@@ -12,8 +12,8 @@ will ever hold again (their sums only grow), so nothing is ever admitted after i
 schedule, with losses fixed beforehand, and plain composition applies to it. Which of the two cases it is does not
 depend on the data, so there is nothing to pay for the choice. ∎
 
-It is done for reservations only. A small spend without a price in the chosen filter would close the data set for
-good, which is what the first one means and hardly what the second one does.
+This applies to reservations only. A small spend without a price in the chosen filter would close the data set for
+good. That is intended for a reservation of the whole budget, but not for a small spend.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a ledger would say to a spend.
+    """The answer of a ledger to a possible spend.
 
     Attributes
     ----------
@@ -182,12 +182,12 @@ class Preview:
         verdict = "admitted" if self.admitted else "admitted as a reservation" if self.reservable else "not admitted"
         limit = self.remaining.limit
         bound = "" if limit is None else f" of {limit}"
-        told = f"dataset={self.dataset!r}: {asked} is {verdict}; left{bound}: {self.remaining}"
-        return told if limit is None or self.reservable else told + "".join(_reasons(self.losses, limit))
+        message = f"dataset={self.dataset!r}: {asked} is {verdict}; left{bound}: {self.remaining}"
+        return message if limit is None or self.reservable else message + "".join(_reasons(self.losses, limit))
 
 
 def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
-    """Return what the losses lack beside room, where that is why no amount of room would do."""
+    """Return the reasons, other than the amount of budget, for which the losses are not admitted."""
     chosen = limit.filters()[0]
     relation = limit.guarantee.neighbors
     unpriced = sorted({type(loss).__name__ for loss, _ in losses if math.isinf(chosen.price(loss.under(relation)))})
@@ -198,7 +198,7 @@ def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
 
 
 class Account(NamedTuple):
-    """What is recorded of a data set.
+    """The record of one data set.
 
     Attributes
     ----------

@@ -9,9 +9,9 @@ its password, and opening it again is left to the first use, so that what was sa
 anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget. No
 lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
 
-**What it does not stop.** A ledger guards against mistakes, crashes and races, and shows later that somebody changed
-it. It cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they
-may only insert.
+**What it does not stop.** A ledger guards against mistakes, crashes and races, and later shows that it was changed. It
+cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they may
+only insert.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Ledger:
         A file (``"budget.db"``, ``"sqlite:///budget.db"``) on a local disk, or a PostgreSQL database
         (``"postgresql+psycopg://user@host/database"``, the password in ``PGPASSWORD`` or ``~/.pgpass``).
     create : bool
-        Whether to make the ledger where there is none. A pickled handle never does.
+        Whether to create the ledger if there is none. A pickled handle never does.
     timeout : float
         How many seconds to wait while other processes write.
 
@@ -231,7 +231,7 @@ class Ledger:
         dataset, guarantee, failures, who
             As in ``set_limit``. ``failures`` stays as it is by default.
         reason : str
-            Why, for whoever reads the record.
+            Why, for the readers of the record.
         filter : str, optional
             Stays as it is by default. While nothing has been spent, it can be changed, and so can the relation and the
             share for failures, in any direction. Afterwards two filters in turn would each use up δ.

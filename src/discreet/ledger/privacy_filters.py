@@ -25,15 +25,15 @@ Hence: set aside a share f of δ *beforehand*, let the filter keep the first ter
 every path; then H ≤ δ. That is what ``failures`` is.
 
 The share must not be left to the analyst. Solving for the noise at δ − Σδ_i as failures come in looks the same and
-is not a filter: an analyst who sees the first outputs spends a failure where X is far from γ (there noise is worth
-nothing to him) and noise where it is near, and collects both terms. With ε = 1, δ = 1e-6 and half of the Gaussian
+is not a filter: an analyst who sees the first outputs spends a failure where X is far from γ (there noise gains
+him nothing) and noise where it is near, and collects both terms. With ε = 1, δ = 1e-6 and half of the Gaussian
 budget spent before the choice, the transcript is only (1, 1.94e-6)-private; a test computes it. Up to 2δ are lost so.
 
 **The pure filter stands beside the chosen one** and costs no δ, if it admits no failures. Let A be any event. Where
 a path of A ends with the chosen filter holding, it held all along, so these paths are an event of the interaction
 that is cut where that filter first fails, and that one is (ε, δ)-private. On the other paths of A the pure filter
 held to the end, so X ≤ e^Σε_i ≤ γ at each of them. The two parts add up to P(A) − γQ(A) ≤ δ + 0. A second filter that
-needs a δ of its own could not be had for nothing.
+needs a δ of its own would not be free.
 
 **Rounding.** Sums are correctly rounded (``math.fsum``), and a bound counts as kept up to a relative ``SLACK`` of 1e-12
 in δ (or in ε for the pure filter), so a guarantee (ε, δ) is at worst (ε, δ(1 + 1e-12)) or (ε(1 + 1e-12), δ). It is
@@ -93,7 +93,7 @@ class Filter(ABC):
 
     @abstractmethod
     def price(self, loss: Loss) -> float:
-        """Return what one loss adds to the sum, leaving its failure out; ∞ where the filter cannot tell."""
+        """Return what one loss adds to the sum, leaving its failure out; ∞ if the filter has no bound for it."""
 
     @abstractmethod
     def keeps(self, total: float) -> bool:

@@ -50,7 +50,7 @@ class GaussianNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the noise with which a query costs at most ``GaussianLoss(mu)``, the grid's share charged.
+        """Return the noise with which a query costs at most ``GaussianLoss(mu)``, the cost of the grid included.
 
         The neighbours' statistics are at most Δ + 2·grid·√D apart once they are on the grid, and grid = σ/2^m, so
         σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``fit_grid``). The value does not hold ``largest`` and
@@ -126,13 +126,13 @@ class DiscreteGaussianNoise(StepNoise):
         return draw_integers(size, bits, "DISCRETE_GAUSSIAN", self.ratio)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
-        """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""
+        """Return the loss of a statistic whose L2 sensitivity on the grid is Δ: Δ²/(2σ²), rounded up."""
         mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
         return ZcdpLoss(round_up(mu * mu / 2), Neighbors.parse(neighbors))
 
     @property
     def variance(self) -> float:
-        """Below σ² by less than anybody could measure from σ = 2 steps on; summed below that."""
+        """σ² for σ > 4 steps, where the difference is negligible; summed for smaller σ."""
         sigma = self.ratio
         if sigma > 4.0:
             return self.scale * self.scale
@@ -172,7 +172,7 @@ class LaplaceNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the noise with which a query costs at most ``LaplaceLoss(epsilon)``, the grid's share charged.
+        """Return the noise with which a query costs at most ``LaplaceLoss(epsilon)``, the cost of the grid included.
 
         As for ``GaussianNoise``, in L1: the statistics are at most Δ + 2·grid·D apart, so b = Δ/(ε − 2D/2^m), rounded
         up. The value does not hold ``largest`` and ``size``.
@@ -249,7 +249,7 @@ class GeometricNoise(StepNoise):
         return draw_integers(size, bits, "TWO_SIDED_GEOMETRIC", n, denominator.bit_length() - 1)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
-        """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much.
+        """Return the loss of a statistic whose L1 sensitivity on the grid is ``sensitivity``.
 
         On the grid it is a whole number of steps, so anything in between counts as the next one.
 

@@ -38,7 +38,7 @@ FINEST = 40  # binary digits of a standard deviation that the grid has, unless t
 
 
 class Draw(ABC):
-    """A kind of draw. ``exact`` tells whether draws have their distribution exactly, or only as nearly as floats do."""
+    """A kind of draw. ``exact`` says whether draws have their distribution exactly, or only up to float error."""
 
     exact: ClassVar[bool] = True
 
@@ -57,11 +57,11 @@ class NoiseDistribution(Draw):
     scale : float
         In the statistic's units.
     norm : str
-        ``"l1"`` or ``"l2"``; the sensitivity that its loss goes by is in the same.
+        ``"l1"`` or ``"l2"``: the norm of the sensitivity.
     normal : bool
-        Whether it is Gaussian. Then a sum of independent draws is so too, whatever their coefficients.
+        Whether it is Gaussian. Then every linear combination of independent draws is Gaussian too.
     priced : type of Loss
-        The kind of loss of a statistic that it is put on, where that goes by sensitivity/scale alone.
+        The class of the loss, where the loss is a function of sensitivity/scale alone.
     """
 
     scale: float
@@ -115,7 +115,7 @@ class NoiseDistribution(Draw):
         return self.add(target, bits).ravel()
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Loss:
-        """Return what a statistic costs whose sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
+        """Return the loss of a statistic whose sensitivity on the grid is ``sensitivity``: Δ/scale, rounded up."""
         ratio = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
         result: Loss = self.priced(round_up(ratio), Neighbors.parse(neighbors))
         return result
@@ -126,7 +126,7 @@ class NoiseDistribution(Draw):
         return self.normal or self.norm == "l1"
 
     def distance(self, shift: Any) -> Any:
-        """Return ‖shift‖/scale over the last axis: the μ or the ε at which two statistics so far apart are told apart.
+        """Return ‖shift‖/scale over the last axis: the μ or the ε for two statistics at that distance.
 
         >>> from discreet.noise import GaussianNoise, LaplaceNoise
         >>> [float(noise(2.0).distance(np.array([3.0, 4.0]))) for noise in (GaussianNoise, LaplaceNoise)]
@@ -147,7 +147,7 @@ class NoiseDistribution(Draw):
         return float(self.log_density(released - other) - self.log_density(released - one))
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
-        """Return the scale that ``loss`` takes at the least; ∞ where it is not the loss of such noise."""
+        """Return the smallest scale that ``loss`` allows; ∞ if it is not the loss of such noise."""
         return math.inf
 
     def tail(self, coefficients: Sequence[float], size: float) -> float:
@@ -173,7 +173,7 @@ class NoiseDistribution(Draw):
         return high
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Return draws to try things out with: floats of the continuous distribution, coordinates independent."""
+        """Return draws for simulations: floats of the continuous distribution, coordinates independent."""
         draws = rng.standard_normal(shape) if self.normal else rng.laplace(size=shape)
         return np.asarray(self.scale * draws)
 

@@ -20,10 +20,10 @@ _PIECE = 2**17  # words asked for at a time: a megabyte, which stays in the proc
 
 
 def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> Integers:
-    """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
+    """Return an array of draws of a compiled sampler. A draw that first words do not decide uses all bits.
 
-    The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
-    many words, which would be a bias.
+    The words of an unfinished draw stay in front of the fresh ones. Dropping a draw because it needs many words would
+    be a bias.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
     bits : Bits or None
         ``None`` for secure ones.
     name : str
-        Of a sampler in ``kernels``.
+        The name of a sampler in ``kernels``.
     given : numbers
-        What it is given; see there.
+        The arguments of the sampler.
     """
     from discreet.noise import kernels
 

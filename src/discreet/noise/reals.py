@@ -76,7 +76,7 @@ class LazyUniform:
 
 
 class LazyWords:
-    """An endless stream of uniform reals, as ``kernels`` read it: their first words are those in hand, then fresh ones.
+    """An endless stream of uniform reals, as ``kernels`` read it: their first words are ``words``, then fresh ones.
 
     What else they need comes from a second stream, so that the first words of the others stay what they are.
     """
@@ -93,7 +93,7 @@ class LazyWords:
 
 
 def word_stream(bits: Bits) -> Callable[[], int]:
-    """Return a function that gives fresh words, one at a time."""
+    """Return a function that returns one fresh word at each call."""
 
     def words() -> Iterator[int]:
         while True:

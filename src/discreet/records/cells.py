@@ -1,4 +1,4 @@
-"""How one cell of a table is read: as a number, as a date, as a category, as the name of a unit.
+"""Reads one cell of a table: as a number, a date, a category, or the name of a unit.
 
 Each function here is about one value alone, and never raises: what it cannot read is missing. This protects the other
 rows. Readers of CSV files choose the type of a whole column by looking at all of its rows, so a single odd row can turn
@@ -45,7 +45,7 @@ def _is_duration(value: object) -> bool:
 
 
 def _raise_interrupt(error: BaseException) -> None:
-    """Let nothing but Ctrl-C through, and that one without what a strange object may have put into it."""
+    """Raise Ctrl-C again, without anything that an object may have put into it; swallow other errors."""
     if isinstance(error, KeyboardInterrupt):
         raise KeyboardInterrupt from None
 
@@ -64,7 +64,7 @@ def is_gap(value: Any) -> bool:
 
 
 def read_number(value: Any) -> float:
-    """Return a cell as a finite number; NaN for a gap, and ∞ for what is there and no finite number.
+    """Return a cell as a finite number; NaN for a gap, and ∞ for any other value that is not a finite number.
 
     Both are missing. Only a check of the declaration tells them apart.
 
@@ -89,12 +89,12 @@ def read_number(value: Any) -> float:
 
 
 def read_numbers(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as numbers, not finite where they are none."""
+    """Return cells as numbers; a cell that holds no number is not finite."""
     return np.array([read_number(value) for value in values], dtype=np.float64)
 
 
 def read_date(value: Any) -> float:
-    """Return a date or an instant as days since 1970-01-01; NaN for a gap, and ∞ for what is there and no date.
+    """Return a date or an instant as days since 1970-01-01; NaN for a gap, and ∞ for any other value.
 
     Instants with a time zone count from UTC, and those without one are taken as UTC. All is whole numbers of
     microseconds, what is finer is left out, and one division: no time zone of a machine or a session enters.
@@ -128,12 +128,12 @@ def read_date(value: Any) -> float:
 
 
 def read_dates(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as days, not finite where they are none."""
+    """Return cells as days; a cell that holds no date is not finite."""
     return np.array([read_date(value) for value in values], dtype=np.float64)
 
 
 def format_day(days: float) -> str:
-    """Return the day on which an instant is, as 2023-01-31; days beyond the years 1 to 9999 are their ends.
+    """Return the day of an instant as 2023-01-31; days beyond the years 1 to 9999 become the first or the last day.
 
     >>> format_day(18262.9), format_day(float("inf"))
     ('2020-01-01', '9999-12-31')
@@ -220,7 +220,7 @@ def unit_name(value: Any, kind: str) -> str | None:
     ['7', '7', '7', None, None, None, None]
     """
     try:
-        if isinstance(value, Decimal):  # of so many digits at most that it can be written out
+        if isinstance(value, Decimal):  # with few enough digits to be written out
             value = int(value) if value.adjusted() < 40 and value == value.to_integral_value() else None
         if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE:
             value = int(value)  # of a partition that a gap has made floats: others of its column are whole numbers

@@ -1,4 +1,4 @@
-"""From data and declarations to records: ``as_records``, and ``open_records`` for bounds in short forms.
+"""Opens data with its declarations as records: ``as_records``, and ``open_records`` for bounds in short forms.
 
 ``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
 possible without the data, and then chooses the source by the library that the data comes from.
@@ -8,7 +8,7 @@ with bounds alone are checked for NaN, infinities and text (``owned``), which is
 guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
 
 This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
-are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by somebody who
+are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by a person who
 may see them: arrays, and tables that narwhals knows.
 """
 
@@ -387,7 +387,7 @@ def open_records(
 
 def is_dask(data: Any) -> bool:
     """Return whether something is a Dask collection."""
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    dask = sys.modules.get("dask")  # a Dask collection exists only where dask was imported
     return dask is not None and bool(dask.is_dask_collection(data))
 
 
@@ -444,7 +444,7 @@ def column_names(data: Any) -> list[str]:
 def dataset_name(data: Any) -> str:
     """Return the usual name of the rows in a file or in a table of a database, for a ledger.
 
-    One data set has one budget only if it has one name, whoever opens it and however its place is written. So links are
+    One data set has one budget only if it always has the same name, however its location is written. So links are
     followed, and a table of a database has the schema in which the database found it.
 
     That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file

@@ -80,7 +80,7 @@ def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
                 raise ValueError(f"the column {name!r} holds {result}: expected numbers; {DAYS}")
             raise ValueError(
                 f"the column {name!r} holds {result}: expected complete rows of numbers. Declare what others become "
-                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
+                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself reveal a person"
             )
 
 

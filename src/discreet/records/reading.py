@@ -1,4 +1,4 @@
-"""How raw rows become blocks: missing values are filled or dropped, rows of a unit limited, numbers clipped.
+"""Turns raw rows into blocks: fills or drops missing values, limits the rows of a unit, clips numbers.
 
 A ``Reading`` is made from public declarations alone. It is a small frozen value, which Dask sends to its workers.
 Nothing here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says
@@ -89,7 +89,7 @@ class Unit:
 
 
 def check_no_limit(**limit: Any) -> None:
-    """Raise where something limits the rows of a unit, and no unit is declared."""
+    """Raise if a limit on the rows of a unit is given and no unit is declared."""
     for name, value in limit.items():
         if value is not None:
             raise ValueError(
@@ -198,7 +198,7 @@ class Reading:
         return replace(self, condition=condition if self.condition is None else self.condition & condition)
 
     def codes(self, labels: Iterable[Iterable[Any]], rows: int) -> NDArray[np.int64]:
-        """Return the codes of categories in so many rows, −1 for a gap and −2 for what is not declared."""
+        """Return the codes of the categories of ``rows`` rows: −1 for a gap, −2 for a value that is not declared."""
         result = [category.encode(cells) for category, cells in zip(self.categories.values(), labels, strict=True)]
         return np.stack(result, axis=1) if result else np.empty((rows, 0), dtype=np.int64)
 
@@ -208,11 +208,11 @@ class Reading:
         return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
     def empty_rows(self) -> DeclaredRows:
-        """Return no row as it is declared."""
+        """Return zero rows with the declared columns."""
         return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.categories)), dtype=np.int64))
 
     def select_columns(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
-        """Return rows that were read as all that is declared, with the columns of this reading."""
+        """Return the columns of this reading from rows with all declared columns."""
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
         return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
@@ -248,7 +248,7 @@ class Reading:
         return Block(self._values(x) if "log" in self.scales else x, labels)
 
     def _values(self, x: Any) -> Any:
-        """Return clipped cells as the values that queries see, of which some are logarithms."""
+        """Return clipped cells as the values that queries see: logarithms for columns on a log scale."""
         xp = array_namespace(x)
         logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
         result = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)

@@ -1,4 +1,4 @@
-"""Which rows belong to one person, and which of them count: at most m, chosen by that person's own rows alone.
+"""Chooses the rows of each person that count: at most m, as a function of that person's own rows alone.
 
 **Who is a person.** The unit's column has a declared type, "text" or "integer", and two rows are of one unit where
 their cells are equal as that type (``cells.unit_name``). Other cells do not matter. A row whose unit is missing, or
@@ -56,7 +56,7 @@ class UnitCells(NamedTuple):
     ----------
     cells : array of whole numbers, or list
     missing : array of bool, or None
-        Which of the whole numbers are none; None for no one. In a list what is missing cannot be read.
+        Which of the whole numbers are missing; None if none is. In a list, a missing cell is one that cannot be read.
     among : list or None
         Where a column holds each value once and then places: the values, of which ``cells`` are the places.
     """
@@ -70,7 +70,7 @@ class UnitCells(NamedTuple):
         return np.zeros(len(self.cells), dtype=np.bool_) if self.missing is None else self.missing
 
     def as_list(self) -> list[Any]:
-        """Return Python's values, None where one is missing."""
+        """Return Python values; None for a missing cell."""
         if isinstance(self.cells, list):
             return self.cells
         cells = zip(self.cells.tolist(), self.is_missing().tolist(), strict=True)
@@ -102,7 +102,7 @@ class Units:
         self._whole: NDArray[Any] | None = None  # in place of names, where all of a column are whole numbers: sorted
 
     def add(self, pieces: Iterable[UnitCells]) -> Codes:
-        """Return the codes of all rows of a column, −1 where a row is nobody's. Once for each ``Units``."""
+        """Return the codes of all rows of a column, −1 for a row without a unit. Called once."""
         listed = [*pieces]
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([np.zeros(0, dtype=np.uint8), *(piece.cells for piece in listed)])
@@ -149,7 +149,7 @@ class Units:
         return np.array([-1 if name is None else known.get(name, -1) for name in names], dtype=np.int64)
 
     def find(self, piece: UnitCells) -> Codes:
-        """Return the codes of some rows of the same column, −1 where a row is nobody's that was added."""
+        """Return the codes of some rows of the same column, −1 for a row whose unit was not added."""
         if self._whole is None:
             return self._code_names(piece, grow=False)
         whole, cells = self._whole, piece.cells
@@ -190,15 +190,15 @@ class DeclaredRows(NamedTuple):
 
     @classmethod
     def joined(cls, pieces: Sequence[DeclaredRows]) -> DeclaredRows:
-        """Return several one after the other; at least one."""
+        """Return several pieces, at least one, as one."""
         return cls(np.concatenate([one.numbers for one in pieces]), np.concatenate([one.codes for one in pieces]))
 
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
-        """Return some of them, in NumPy."""
+        """Return the rows at ``places``, as NumPy arrays."""
         return DeclaredRows(to_host(take(self.numbers, places)).astype(np.float64), self.codes[places])
 
     def code_unreadable(self) -> NDArray[np.int64]:
-        """Return a number for which missing cells of a row are unreadable and which are gaps.
+        """Return a code for each row that says which of its missing cells are unreadable and which are gaps.
 
         Rows of one encoding are one row to everything but a check of the declaration, which tells these apart. So
         copies are numbered in this order, and not in that of arrival.
@@ -223,7 +223,7 @@ def select_rows(
     Parameters
     ----------
     unit : array of shape (n,)
-        Whose row it is, −1 for nobody's.
+        The code of each row's unit; −1 for none.
     max_rows : int
         m.
     read : callable

@@ -2,7 +2,7 @@
 
 Kernels are array-API generic, so they also run on a row whose cells are expressions. What comes out says how each of
 the kernel's numbers follows from the row's columns, for a database to compute (``text``): the same operations, in
-the same order, and nothing that somebody would have to write a second time.
+the same order, without a second implementation.
 
 Only what every database rounds as IEEE 754 asks is written down: sums, differences, products, quotients, minima,
 maxima, comparisons and choices. Anything else, and every question that only a real row could answer, raises

@@ -181,7 +181,7 @@ class Ball(Space):
 def _extreme_difference(x: Any, center: Any) -> tuple[Any, Any]:
     """Return x − c where x may be NaN, infinite or beyond ``HUGE``, and which rows are; those come divided by 4.
 
-    A row that is none of this gets the same floats as from x − c.
+    All other rows get the same floats as from x − c.
     """
     xp = array_namespace(x)
     zero = xp.zeros_like(x)

@@ -7,8 +7,8 @@ A user may write:
 - A list of pairs, one a column, or a NumPy array of shape (d, 2).
 - A mapping of a column's name to a pair, or to its declaration (``Number``, ``Category``). Only these columns are read.
 
-A list of low ends with a list of high ends is none of these, and a pair of lists is refused: for two columns nobody
-could tell which was meant. It is written ``Box(low=[0, 40], high=[120, 250])``.
+A list of low ends with a list of high ends is none of these, and a pair of lists is refused: for two columns it
+would be ambiguous. Write ``Box(low=[0, 40], high=[120, 250])`` instead.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def read_bounds(bounds: Any, classes: Any = None) -> Box | Ball | Schema:
     if is_pair(bounds):
         return Box(*bounds)
     if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list | np.ndarray) for one in bounds):
-        raise ValueError(  # a pair of lists: nobody can tell what was meant
+        raise ValueError(  # a pair of lists is ambiguous
             f"bounds={format_value(bounds)}: expected one pair a column, in a list; write for example "
             f"bounds=[(0, 120), (40, 250)]{_suggest_box(bounds)}"
         )

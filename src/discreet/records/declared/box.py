@@ -129,7 +129,7 @@ class Box(Space):
     @np.errstate(all="ignore")
     def to_unit(self, x: Any) -> Any:
         """Return rows mapped into the unit ball."""
-        t = self.clip(x)  # ours, so that working in place changes nobody's rows and saves allocations
+        t = self.clip(x)  # a copy of our own: working in place saves allocations and changes no rows of the caller
         box = self.for_columns(t.shape[-1])
         t -= on_device(box.center, t)
         t /= on_device(box._half, t)

@@ -94,7 +94,7 @@ class Number:
 
     @property
     def scale(self) -> str:
-        """What the values are: "linear", or "log"."""
+        """The scale of the values: "linear" or "log"."""
         return "log" if self.log else "linear"
 
     @property
@@ -235,7 +235,7 @@ class Category:
         return -1 if self.fill is None else self.values.index(self.fill)
 
     def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
-        """Return the code of each value, −1 for a gap and −2 for what is there and not declared; both are missing."""
+        """Return the code of each value, −1 for a gap and −2 for any other undeclared value; both are missing."""
         cells, codes = list(values), self._codes
         parsed: dict[str, int] = {}
 

@@ -261,7 +261,7 @@ class Schema:
 
 
 def as_reading(schema: Schema, block_rows: int) -> Reading:
-    """Return how rows of a schema's columns are read, in blocks of so many; whose they are is for the caller to say."""
+    """Return the reading of a schema's columns, in blocks of ``block_rows``; the caller adds the unit."""
     scales, ends = schema.scales, [column.ends for column in schema.numbers.values()]
     bounds = space = Box(*zip(*ends, strict=True)) if ends else None
     if "log" in scales:

@@ -1,7 +1,7 @@
 """The base class of declared spaces that rows are clipped into: ``Box`` and ``Ball``.
 
-A space is declared by whoever knows the meaning of the columns, never taken from the rows: the least and the largest
-value of a column are themselves secrets of single rows.
+A space is declared by a person who knows the meaning of the columns. It is never taken from the rows: the least and the
+largest value of a column are themselves private values of single rows.
 
 Two guarantees hold for every row, NaN and infinities included, in floats and not only on paper:
 

@@ -40,7 +40,7 @@ def check_array(data: Any) -> Any:
 
 
 def _fill_masked(data: Any) -> NDArray[Any]:
-    """Return a masked array with gaps: behind a mask there may be anything, and a masked cell is missing."""
+    """Return a masked array as one with gaps: a masked cell is missing, and the value under the mask is ignored."""
     if data.dtype.kind not in "biufOSUT":
         return np.asarray(data)
     exact = data.dtype.kind in "OSUTiu"  # as floats, large names of units would be confused

@@ -238,7 +238,7 @@ class DaskSource(Source):
 
 
 def _compute(work: Callable[[], Any]) -> Any:
-    """Return what Dask computes. Of an error only its type's name is told: text, cause and context may show rows."""
+    """Return what Dask computes. Of an error only its type's name is passed on: the rest may show rows."""
     try:
         result = work()
     except Exception as error:

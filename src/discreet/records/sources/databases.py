@@ -283,7 +283,7 @@ class SqlSource(StoredSource):
         names = as_frames(read(engine.select((column,), ()), size))
         codes = units.add([unit_cells(frame[column]) for frame in names])
         over = np.bincount(codes[codes >= 0], minlength=len(units)) > declared.max_rows
-        wanted = declared if over.any() else self.reading  # rows of whom there are too many are read in full
+        wanted = declared if over.any() else self.reading  # units with too many rows are read in full
         columns = tuple(dict.fromkeys((*wanted.names, column)))
         more: list[tuple[NDArray[np.int64], DeclaredRows]] = []
         for frame in as_frames(read(engine.select(columns, declared.numbers), size)):

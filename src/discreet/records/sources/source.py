@@ -161,7 +161,7 @@ class Source(ABC):
     reading : Reading
         What is read: all, until a view reads less.
     per_unit : bool
-        Whether they are those of a view, on the owner's word (``Table``).
+        Whether they are those of a view, declared by the owner (``Table``).
     backend : str or None
         Of a data frame in memory its library, as narwhals names it.
     """
@@ -172,14 +172,14 @@ class Source(ABC):
 
     def __init__(self, declared: Reading) -> None:
         self.declared = self.reading = declared
-        self._cached: dict[str, tuple[Any, Any]] = {}  # one for all views of the source
+        self._cached: dict[str, tuple[Any, Any]] = {}  # shared by all views of the source
 
     def state(self) -> Any:
-        """Return what changes where the rows change: of files, how large they are and when they were written."""
+        """Return a value that changes when the rows change: for files, their sizes and times of writing."""
         return None
 
     def _cache(self, what: str, decide: Callable[[], Result]) -> Result:
-        """Return what is decided once for all views of the source, as long as its state is the same."""
+        """Return a result that is computed once for all views of the source, as long as its state is the same."""
         state = self.state()
         if what not in self._cached or self._cached[what][0] != state:
             self._cached[what] = (state, decide())
@@ -287,7 +287,7 @@ class LocalSource(Source):
         pieces = [np.empty((0, width))]
         for result in compute(self.reading, kernel, self._read()):
             if result.shape[1:] != (width,):
-                raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
+                raise ValueError(f"width={width}: expected a kernel that returns that many numbers for each row")
             pieces.append(result)
         return np.concatenate(pieces)
 

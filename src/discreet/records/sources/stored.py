@@ -27,7 +27,7 @@ FAILED = (
     "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
     "may show rows. What was recorded for an answer stays recorded"
 )
-Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
+Read: TypeAlias = Callable[[str, int], Any]  # from a query and a batch size to Arrow's reader of batches
 
 
 class replace_errors:  # noqa: N801
@@ -82,7 +82,7 @@ class Engine(ABC):
         """Return how many rows there are."""
 
     def state(self) -> Any:
-        """Return what changes where files are written anew; None for a database.
+        """Return a value that changes when a file is written anew; None for a database.
 
         None, too, where a file is gone: reading it then raises.
         """
@@ -94,7 +94,7 @@ class Engine(ABC):
 
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
+        """Yield some of the columns as Arrow batches of at most about ``rows`` rows, in the order of the table."""
 
     @abstractmethod
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
@@ -140,7 +140,7 @@ class SqlEngine(Engine):
         raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield some of the columns as Arrow batches of at most about so many rows."""
+        """Yield some of the columns as Arrow batches of at most about ``rows`` rows."""
         with self.snapshot() as read:
             yield from read(self.select(names, numbers), rows)
 
