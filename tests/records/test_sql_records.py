@@ -579,11 +579,11 @@ class _Raw:
 
 def test_a_database_that_neither_clips_nor_limits_is_caught(written):
     worst(written, _Raw())
-    scale = sql_text.whole
+    scale = sql_text.write_whole
     for name, broken, query, most in (
-        ("_clipped", lambda reading: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
-        ("_limited", lambda engine, reading: ("", None), Total(BOX), 2),
-        ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
+        ("_write_clipping", lambda reading: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
+        ("_write_unit_limit", lambda engine, reading: ("", None), Total(BOX), 2),
+        ("write_whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
     ):
         with mock.patch.object(databases, name, broken), pytest.raises(AssertionError, match="<="):
             worst(written, query, most)
