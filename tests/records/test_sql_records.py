@@ -71,11 +71,11 @@ class _Database:
         kinds = {"double": "float8", "float": "float4", "int64": "int8", "int32": "int4", "string": "text"}
         kinds |= {"bool": "bool", "int16": "int2", "date32[day]": "date"}
         columns = [
-            f"{sql_text.quoted(field.name)} {(types or {}).get(field.name) or kinds[str(field.type)]}"
+            f"{sql_text.quote_identifier(field.name)} {(types or {}).get(field.name) or kinds[str(field.type)]}"
             for field in rows.schema
         ]
-        self.run(f"CREATE TABLE {sql_text.quoted(name)} ({', '.join(columns)})")
-        copying = f"COPY {sql_text.quoted(name)} FROM STDIN"
+        self.run(f"CREATE TABLE {sql_text.quote_identifier(name)} ({', '.join(columns)})")
+        copying = f"COPY {sql_text.quote_identifier(name)} FROM STDIN"
         with self.server.connect(self.schema) as connection, connection.cursor().copy(copying) as sink:
             for row in rows.to_pylist():
                 sink.write_row(list(row.values()))
@@ -86,7 +86,7 @@ def stored(rows, path, name="t"):
     """Write an Arrow table into a DuckDB file."""
     with duckdb.connect(str(path)) as connection:
         connection.register("given", rows)
-        connection.execute(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT * FROM given")
+        connection.execute(f"CREATE TABLE {sql_text.quote_identifier(name)} AS SELECT * FROM given")
     return Table(path, name)
 
 
@@ -723,12 +723,12 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
             )
             connection.execute('CREATE TABLE "clinic"."clinic"."visits" AS SELECT 7.0::DOUBLE AS x')
             for place, name in enumerate(names):
-                connection.execute(f"CREATE TABLE clinic.main.{sql_text.quoted(name)} AS SELECT {place}::DOUBLE AS x")
+                connection.execute(f"CREATE TABLE clinic.main.{sql_text.quote_identifier(name)} AS SELECT {place}::DOUBLE AS x")
         location, inner = path, "clinic.visits"
     else:
         database = request.getfixturevalue("database")
         for place, name in enumerate(names):
-            database.run(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT {place}::float8 AS x")
+            database.run(f"CREATE TABLE {sql_text.quote_identifier(name)} AS SELECT {place}::float8 AS x")
         database.run("CREATE TABLE visits AS SELECT 7.0::float8 AS x")
         location, inner = database.url, f"{database.schema}.visits"
     for place, name in enumerate(names):
