@@ -723,7 +723,8 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
             )
             connection.execute('CREATE TABLE "clinic"."clinic"."visits" AS SELECT 7.0::DOUBLE AS x')
             for place, name in enumerate(names):
-                connection.execute(f"CREATE TABLE clinic.main.{sql_text.quote_identifier(name)} AS SELECT {place}::DOUBLE AS x")
+                relation = f"clinic.main.{sql_text.quote_identifier(name)}"
+                connection.execute(f"CREATE TABLE {relation} AS SELECT {place}::DOUBLE AS x")
         location, inner = path, "clinic.visits"
     else:
         database = request.getfixturevalue("database")

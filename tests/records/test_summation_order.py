@@ -185,7 +185,8 @@ def postgresql(server, monkeypatch):
         schema = server.new_schema()
         names = list(table)
         with server.connect(schema) as connection:
-            types = ", ".join(f"{sql_text.quote_identifier(name)} {'int8' if name == 'label' else 'float8'}" for name in names)
+            kinds = {name: "int8" if name == "label" else "float8" for name in names}
+            types = ", ".join(f"{sql_text.quote_identifier(name)} {kind}" for name, kind in kinds.items())
             connection.execute(f"CREATE TABLE t ({types})")
             with connection.cursor().copy("COPY t FROM STDIN") as sink:
                 for row in zip(*(column.tolist() for column in table.values()), strict=True):
