@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.arguments import UNSHOWN, ArgumentError, choice, meant
+from discreet.arguments import UNSHOWN, ArgumentError, choice, suggest_name
 
 ERRORS = {
     "epsilon=-1: expected a finite number above 0; write epsilon=1.0": ArgumentError(
@@ -76,7 +76,7 @@ def test_a_name_that_is_nearly_right_is_asked_after():
         ArgumentError, match=r"method='Exakt': expected one of 'linear', 'exact'; did you mean 'exact'\?"
     ):
         choice("method", "Exakt", ["linear", "exact"])
-    assert [meant(name, ["age", "hours"]) for name in (3, None, "", "x", "age")] == [""] * 5
+    assert [suggest_name(name, ["age", "hours"]) for name in (3, None, "", "x", "age")] == [""] * 5
 
 
 def test_rows_in_the_wrong_place_are_not_shown():

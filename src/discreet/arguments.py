@@ -4,7 +4,7 @@ An ``ArgumentError`` is a value: the argument, what was given, what is expected,
 follows from these, and so does the command line's, which names a flag where Python names an argument.
 
 Each check returns the value in the type that the caller works with, or raises. Only arguments that the analyst chose
-are checked here. A number that comes from a row never is: the error would tell of it.
+are checked here. A number that comes from a row is never checked here: the error would reveal it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
-MOST_LETTERS = 200  # of a value that an error shows
-UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would tell nothing
+MOST_LETTERS = 200  # the longest text of a value in an error
+UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would not help
 
 
 class ArgumentError(ValueError):
@@ -49,7 +49,7 @@ class ArgumentError(ValueError):
 
     def __init__(self, argument: str | tuple[str, ...], value: Any, expected: str, write: str | None = None) -> None:
         pairs = zip(argument, value, strict=True) if isinstance(argument, tuple) else [(argument, value)]
-        self.given = {name: None if one is UNSHOWN else shown(one) for name, one in pairs}
+        self.given = {name: None if one is UNSHOWN else format_value(one) for name, one in pairs}
         self.argument = ", ".join(self.given)
         self.value = ", ".join(text for text in self.given.values() if text is not None) or None
         self.expected, self.write = expected, write
@@ -57,10 +57,10 @@ class ArgumentError(ValueError):
         super().__init__(f"{head}: expected {expected}" + ("" if write is None else f"; write {write}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.given, self.expected, self.write)
+        return _from_pickle, (self.given, self.expected, self.write)
 
 
-def _again(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
+def _from_pickle(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
     """Return an error that was pickled."""
     values = tuple(UNSHOWN if text is None else _Text(text) for text in given.values())
     return ArgumentError(tuple(given), values, expected, write)
@@ -75,13 +75,13 @@ class _Text(str):
         return str(self)
 
 
-def shown(value: Any) -> str:
-    """Return a value as an error shows it: its ``repr``, cut short.
+def format_value(value: Any) -> str:
+    """Return a value as text for an error: its ``repr``, cut to ``MOST_LETTERS`` characters.
 
     ``repr`` raises for numbers of thousands of digits, for lists that are thousands of lists deep, and perhaps for
     objects of the caller; then the type is shown.
 
-    >>> shown("age"), shown(10**5000), len(shown("x" * 10**6))
+    >>> format_value("age"), format_value(10**5000), len(format_value("x" * 10**6))
     ("'age'", '<int>', 201)
     """
     try:
@@ -92,19 +92,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"
 
 
-def listed(names: Iterable[Any]) -> str:
-    """Return names or labels for an error.
+def format_names(names: Iterable[Any]) -> str:
+    """Return names or labels as a list for an error.
 
-    >>> listed(["age", "ward"]), listed([])
+    >>> format_names(["age", "ward"]), format_names([])
     ("'age', 'ward'", 'which there is none')
     """
     return ", ".join(map(repr, names)) or "which there is none"
 
 
-def meant(name: Any, known: Iterable[str]) -> str:
-    """Return the question whether a similar known name was meant, for an error; an empty text if none is similar.
+def suggest_name(name: Any, known: Iterable[str]) -> str:
+    """Return "; did you mean …?" for an error, with the most similar known name; an empty text if none is similar.
 
-    >>> meant("systlic", ["age", "systolic"]), meant("x", ["age"])
+    >>> suggest_name("systlic", ["age", "systolic"]), suggest_name("x", ["age"])
     ("; did you mean 'systolic'?", '')
     """
     from difflib import get_close_matches
@@ -117,7 +117,7 @@ def meant(name: Any, known: Iterable[str]) -> str:
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
-    """Return whether a value can be iterated over. An array of no dimension claims so too, and is one number."""
+    """Return whether a value can be iterated over. An array of zero dimensions is one number, and cannot."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
@@ -131,7 +131,7 @@ def _number(name: str, value: Any, accepted: str, least: float, below: float) ->
 
 
 def positive(name: str, value: Any, *, accepted: str = "a finite number above 0", below: float = math.inf) -> float:
-    """Return ``value`` as a float if it is above 0 and ``below`` a bound, by default all that is finite.
+    """Return ``value`` as a float if it is above 0 and below ``below``, by default any finite number.
 
     >>> positive("epsilon", 1)
     1.0
@@ -197,7 +197,7 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ArgumentError(name, value, f"one of {listed(accepted)}{meant(value, accepted)}")
+    raise ArgumentError(name, value, f"one of {format_names(accepted)}{suggest_name(value, accepted)}")
 
 
 def axes(value: Any) -> Any:

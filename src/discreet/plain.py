@@ -1,6 +1,6 @@
-"""Immutable values to and from JSON: the name of the class, then its fields.
+"""Converts frozen dataclasses to plain values for JSON and back: the name of the class, then its fields.
 
-Losses, noise and declared spaces go into releases, ledgers and files in this way, and come back checked.
+Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from enum import Enum
 from inspect import isabstract
 from typing import Any, TypeVar
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_value
 
 T = TypeVar("T")
 
 
 def read_json(text: Any) -> Any:
-    """Return what a text of JSON says. Where it is not JSON the error shows nothing of it, for it may be any file.
+    """Return the value of a JSON text. The error of a text that is not JSON shows nothing of it: it may be any file.
 
     >>> read_json("[" * 10**5)
     Traceback (most recent call last):
@@ -52,7 +52,7 @@ def _plain(value: Any) -> Any:
 def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
     """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others.
 
-    Classes that are only there to be derived from are no kind.
+    Abstract classes are not accepted.
     """
     known = {name: kind for name, kind in kinds.items() if not isabstract(kind)}
     if not isinstance(values, Mapping):
@@ -61,7 +61,9 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}
     if given.keys() != names:
-        raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {shown(sorted(map(str, given)))}")
+        raise ValueError(
+            f"{kind.__name__}: expected the fields {sorted(names)}, got {format_value(sorted(map(str, given)))}"
+        )
     made: T = kind(**given)
     return made
 

@@ -1,8 +1,8 @@
-"""Declared columns: which one is meant, and how its values are read in its own units. All by public declarations.
+"""Scales of declared columns: converts values that queries see to the units of a column, and back.
 
 The values of a log column are natural logarithms, those of a column of dates whole days since 1970-01-01
-(``records.declared.columns``). Whatever was measured is on that scale, and what follows from it may be shown on another
-one: that is post-processing.
+(``records.declared.columns``). Measurements are on that scale. Showing them on another scale is post-processing, and
+uses public declarations only.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import shown
-from discreet.records.cells import date, day_text
-from discreet.records.declared.spaces import Ball, Space
+from discreet.arguments import format_value
+from discreet.records.cells import format_day, read_date
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.space import Space
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ DIGITS = 17  # with which every float can be written
 
 @dataclass(frozen=True)
 class ColumnScale:
-    """How the values of a numeric column are to be read.
+    """The scale of a numeric column.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class ColumnScale:
 
     @property
     def label(self) -> str:
-        """What the values are called: ``log(income)``, or the column's name."""
+        """The name of the values: ``log(income)``, or the column's name."""
         return f"log({self.name})" if self.kind == "log" else self.name
 
     @property
@@ -71,7 +72,7 @@ class ColumnScale:
         ----------
         values : array
         inside : bool
-            Whether they lie inside of the declared bounds, so that what rounding moves out is moved back.
+            Whether they lie inside of the declared bounds. Values that rounding moves out are then moved back.
         """
         result = np.asarray(values, dtype=np.float64)
         if self.kind != "log":
@@ -89,8 +90,8 @@ class ColumnScale:
         return np.log(result) if self.kind == "log" else result
 
     def shown(self, own: float) -> float | str:
-        """Return a number in the column's own units as it is shown: a day as 2023-01-31."""
-        return day_text(own) if self.kind == "date" else float(own)
+        """Return a number in the column's own units for display: a day as 2023-01-31."""
+        return format_day(own) if self.kind == "date" else float(own)
 
     def as_rows(self, values: ArrayLike, *, inside: bool = True) -> NDArray[Any]:
         """Return values as a table holds them: dates as ``datetime64[D]``."""
@@ -99,14 +100,16 @@ class ColumnScale:
 
 
 def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
-    """Return the place of a column that was named, or numbered."""
+    """Return the position of a column, which is given by its name or its number."""
     if isinstance(name, str) and name in known:
         return known.index(name)
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
         return int(name)
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
     kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
-    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
+    given = (
+        format_value(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"
+    )  # never rows
     raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 
@@ -135,7 +138,7 @@ def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:
 
 
 def as_days(given: Any) -> Array:
-    """Return dates, ISO texts or numbers of days as days since 1970-01-01; not finite where one is neither.
+    """Return dates, ISO texts or numbers of days as days since 1970-01-01; any other value is not finite.
 
     >>> as_days(["1970-01-03", 5.0, "soon"]).tolist(), as_days(np.datetime64("1970-01-02")).tolist()
     ([2.0, 5.0, inf], 1.0)
@@ -143,7 +146,7 @@ def as_days(given: Any) -> Array:
     cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
     if cells.dtype.kind in "iuf":
         return cells.astype(np.float64)
-    days = [float(cell) if _is_number(cell) else date(cell) for cell in cells.ravel()]
+    days = [float(cell) if _is_number(cell) else read_date(cell) for cell in cells.ravel()]
     return np.array(days, dtype=np.float64).reshape(cells.shape)
 
 
@@ -157,9 +160,9 @@ def _is_number(cell: Any) -> bool:
 
 
 def _number_of_log(value: float) -> float:
-    """Return the number with this logarithm that has the fewest digits: the one that somebody declared.
+    """Return the number with this logarithm that has the fewest digits, which is the declared one.
 
-    The exponential function is off by some last digits, so that of log(1e6) is not 1e6.
+    The exponential function is off in the last digits: exp(log(1e6)) is not 1e6.
 
     >>> _number_of_log(float(np.log(1e6))), _number_of_log(float(np.log(0.3)))
     (1000000.0, 0.3)

@@ -18,7 +18,7 @@ pytest.importorskip("polars", reason="polars is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 import discreet as dp
-from discreet.arguments import shown
+from discreet.arguments import format_value
 from discreet.models.mixture.adaptive import Adaptive
 from discreet.report.document import _posterior
 from discreet.report.not_private import compare_without_privacy
@@ -170,7 +170,7 @@ def test_a_value_is_shown_short_whatever_it_is():
         with pytest.raises(ValueError, match="epsilon=") as caught:
             dp.Guarantee(value)
         assert len(str(caught.value)) < 300
-    assert shown(0.5) == "0.5"
+    assert format_value(0.5) == "0.5"
 
 
 def test_what_is_no_axes_is_named():

@@ -228,7 +228,7 @@ def test_a_preview_records_nothing_and_tells_the_truth(ledger):
 
 
 def test_a_limit_is_set_once_and_lowered_freely(ledger):
-    assert ledger.set_limit("census", PROMISE, who="Bo") == Limit.checked(PROMISE) == ledger.limit("census")
+    assert ledger.set_limit("census", PROMISE, who="Bo") == Limit.from_arguments(PROMISE) == ledger.limit("census")
     ledger.set_limit("census", PROMISE)
     assert len(ledger.history()) == 1  # the limit in force already: nothing to record
     ledger.set_limit("census", dp.Guarantee(0.5, 1e-7))
@@ -254,7 +254,7 @@ def test_raising_a_limit_is_an_act_with_a_reason(ledger):
     ledger.set_limit("census", PROMISE, failures=1e-7)
     ledger.spend("census", dp.GaussianLoss(0.2), query="q")
     raised = ledger.raise_limit("census", dp.Guarantee(2.0, 1e-6), reason="the board agreed", who="Cy")
-    assert raised == ledger.limit("census") == Limit.checked(dp.Guarantee(2.0, 1e-6), failures=1e-7)
+    assert raised == ledger.limit("census") == Limit.from_arguments(dp.Guarantee(2.0, 1e-6), failures=1e-7)
     last = ledger.history()[-1]
     assert (last.kind, last.reason, last.who, last.limit) == ("raise", "the board agreed", "Cy", raised)
     ledger.spend("census", dp.GaussianLoss(0.3), query="q")
@@ -274,7 +274,7 @@ def test_raising_a_limit_is_an_act_with_a_reason(ledger):
 def test_the_filter_can_be_changed_while_nothing_is_spent(ledger):
     ledger.set_limit("census", PROMISE)
     ledger.raise_limit("census", PROMISE, filter="zcdp", reason="a slip")
-    assert ledger.limit("census") == Limit.checked(PROMISE, "zcdp")
+    assert ledger.limit("census") == Limit.from_arguments(PROMISE, "zcdp")
     ledger.spend("census", dp.ZcdpLoss(1e-3), query="q")
 
 

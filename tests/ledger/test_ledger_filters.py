@@ -14,14 +14,15 @@ from scipy.stats import norm
 import discreet as dp
 from discreet.guarantees.normal import normal_delta, normal_mu
 from discreet.ledger import Limit
-from discreet.ledger.dataset_limits import SLACK, Account, GaussianFilter, mu_of_pure, pure_of_mu
+from discreet.ledger.dataset_limits import Account
+from discreet.ledger.privacy_filters import SLACK, GaussianFilter, mu_to_pure, pure_to_mu
 
 NODES = np.linspace(-12.0, 12.0, 400_001)  # the trapezoid rule; what is integrated has kinks
 WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])
 
 
 def limit(epsilon=1.0, delta=1e-6, filter="gaussian", failures=None, neighbors="replace-one"):  # noqa: A002
-    return Limit.checked(dp.Guarantee(epsilon, delta, neighbors), filter, failures)
+    return Limit.from_arguments(dp.Guarantee(epsilon, delta, neighbors), filter, failures)
 
 
 def admits(a_limit, spent, asked, reserve=False):
@@ -34,20 +35,20 @@ def admits(a_limit, spent, asked, reserve=False):
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.01, 0.5, 0.999999, 1.0, 1.000001, 3.0, 20.0])
 def test_a_pure_loss_costs_the_gaussian_with_the_same_total_variation(epsilon):
     """At ε' = 0 the curves of randomised response and of its Gaussian meet: tanh(ε/2) = Φ(μ/2) − Φ(−μ/2)."""
-    assert math.erf(mu_of_pure(epsilon) / math.sqrt(8.0)) == pytest.approx(math.tanh(epsilon / 2.0), rel=1e-13)
+    assert math.erf(pure_to_mu(epsilon) / math.sqrt(8.0)) == pytest.approx(math.tanh(epsilon / 2.0), rel=1e-13)
 
 
 @pytest.mark.parametrize("epsilon", [3.0, 20.0, 100.0, 700.0, 1e4, 1e6])
 def test_a_large_pure_loss_keeps_its_digits(epsilon):
-    assert log_ndtr(-mu_of_pure(epsilon) / 2.0) == pytest.approx(-np.logaddexp(0.0, epsilon), rel=1e-12)
+    assert log_ndtr(-pure_to_mu(epsilon) / 2.0) == pytest.approx(-np.logaddexp(0.0, epsilon), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
 def test_the_gaussian_dominates_the_pure_loss_everywhere_and_no_smaller_one_does(epsilon):
     grid = np.linspace(0.0, 1.5 * epsilon, 400)
     curve = dp.PureLoss(epsilon).delta_at(grid)
-    assert np.all(normal_delta(mu_of_pure(epsilon), grid) >= curve * (1.0 - 1e-12))
-    assert np.any(normal_delta(0.999 * mu_of_pure(epsilon), grid) < curve)
+    assert np.all(normal_delta(pure_to_mu(epsilon), grid) >= curve * (1.0 - 1e-12))
+    assert np.any(normal_delta(0.999 * pure_to_mu(epsilon), grid) < curve)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0, 20.0])
@@ -57,7 +58,7 @@ def test_the_gaussian_dominates_every_mechanism_of_bounded_range_and_no_smaller_
     p = np.expm1(epsilon - t) * np.exp(t - epsilon) / -np.expm1(-epsilon)  # of saying yes, on one side
     q = np.expm1(epsilon - t) / np.expm1(epsilon)  # and on the other
     needed = norm.ppf(p) - norm.ppf(q)
-    mu = mu_of_pure(epsilon / 2.0)
+    mu = pure_to_mu(epsilon / 2.0)
     assert needed.max() == pytest.approx(mu, rel=1e-9)
     assert t[needed.argmax()] == pytest.approx(epsilon / 2.0, rel=1e-2)
     grid = np.linspace(0.0, 1.5 * epsilon, 400)
@@ -76,16 +77,16 @@ def test_a_choice_costs_a_quarter_of_what_is_only_known_to_be_pure():
 
 @pytest.mark.parametrize("epsilon", [1e-10, 1e-3, 0.5, 1.0, 2.0, 30.0, 1e3])
 def test_the_way_back_from_the_gaussian_to_the_pure_loss(epsilon):
-    assert pure_of_mu(mu_of_pure(epsilon)) == pytest.approx(epsilon, rel=1e-13)
+    assert mu_to_pure(pure_to_mu(epsilon)) == pytest.approx(epsilon, rel=1e-13)
 
 
 def test_prices():
     gaussian, zcdp, pure = (limit(filter=name).filters()[0] for name in ("gaussian", "zcdp", "pure"))
     for loss, prices in [
         (dp.GaussianLoss(0.3), (0.09, 0.045, math.inf)),
-        (dp.LaplaceLoss(0.3), (mu_of_pure(0.3) ** 2, 0.045, 0.3)),
-        (dp.BoundedRangeLoss(0.4), (mu_of_pure(0.2) ** 2, 0.02, 0.4)),
-        (dp.ApproximateLoss(0.3, 1e-8), (mu_of_pure(0.3) ** 2, 0.045, 0.3)),
+        (dp.LaplaceLoss(0.3), (pure_to_mu(0.3) ** 2, 0.045, 0.3)),
+        (dp.BoundedRangeLoss(0.4), (pure_to_mu(0.2) ** 2, 0.02, 0.4)),
+        (dp.ApproximateLoss(0.3, 1e-8), (pure_to_mu(0.3) ** 2, 0.045, 0.3)),
         (dp.ZcdpLoss(0.01), (math.inf, 0.01, math.inf)),
     ]:
         assert [one.price(loss) for one in (gaussian, zcdp, pure)] == pytest.approx(prices, rel=1e-15)
@@ -165,7 +166,7 @@ def test_without_delta_only_pure_losses_are_admitted():
 
 def test_no_loss_is_free_however_small():
     """A price that underflows must not pass for nothing spent: no Gaussian is (1, 0)-private."""
-    limit = Limit.checked(dp.Guarantee(1.0, 0.0))
+    limit = Limit.from_arguments(dp.Guarantee(1.0, 0.0))
     assert not admits(limit, {}, {dp.GaussianLoss(1e-170): 1})
     assert admits(limit, {}, {dp.PureLoss(1e-320): 1})
 
@@ -180,7 +181,7 @@ def test_a_long_schedule_is_told_by_what_it_costs():
 def test_a_count_that_is_no_count():
     with pytest.raises(ValueError, match="at most 9007199254740992"):
         dp.compose({dp.PureLoss(1e-3): 10**400})
-    assert not admits(Limit.checked(dp.Guarantee(1.0, 1e-6)), {}, {dp.GaussianLoss(1e150): 2**53})
+    assert not admits(Limit.from_arguments(dp.Guarantee(1.0, 1e-6)), {}, {dp.GaussianLoss(1e150): 2**53})
 
 
 def test_a_loss_that_means_nothing_under_the_limits_relation():
@@ -251,7 +252,7 @@ def calibrated(schedule):
 def test_whatever_was_calibrated_to_a_limit_fits_into_it_and_nothing_after_it(schedule, name):
     guarantee = dp.Guarantee(1.0, 1e-6)
     losses = calibrated(schedule)
-    fresh = Limit.checked(guarantee, name)
+    fresh = Limit.from_arguments(guarantee, name)
     assert admits(fresh, {}, losses, reserve=True)
     assert not admits(fresh, losses, {dp.GaussianLoss(1e-3): 1})
     assert not admits(fresh, losses, losses, reserve=True)

@@ -14,7 +14,7 @@ from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quie
 import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
 from discreet import Ball, Category, Curator, Guarantee, Number, Schema
-from discreet.arguments import shown
+from discreet.arguments import format_value
 from discreet.door import open_rows
 from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss, PureLoss
@@ -348,7 +348,7 @@ class TestOwn:
         for output in ((0, 1e308), (1, 0), (0, float("nan")), ("a", "b"), (-1e300, 1e300), (0, 1e-310)):
             assert message(output=output).startswith(f"output={output!r}: expected ")
         for default in ("a", [1.0, 2.0], float("inf"), {}, 10**400):
-            assert message(default=default).startswith(f"default={shown(default)}: expected a finite number;")
+            assert message(default=default).startswith(f"default={format_value(default)}: expected a finite number;")
 
     def test_the_medians_own_bound_gives_the_same_law(self):
         median = SmoothMedian(dm.StudentNoise(), 0.5, Box(LOW, HIGH).for_columns(1))

@@ -190,7 +190,7 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
 def test_it_does_not_matter_in_what_pieces_the_words_arrive(noise, seeded, monkeypatch):
     """A draw that runs out of words is finished with the next ones, not dropped: dropping would be a bias."""
     whole = noise.sample(2000, seeded(27))
-    monkeypatch.setattr("discreet.noise.distributions._PIECE", 7)
+    monkeypatch.setattr("discreet.noise.integer_draws._PIECE", 7)
     np.testing.assert_array_equal(noise.sample(2000, seeded(27)), whole)
 
 

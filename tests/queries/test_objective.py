@@ -184,10 +184,10 @@ def test_two_steps_away_the_gaussians_beside_it_are_counted_twice_as_well():
     epsilons = np.linspace(0.0, 8.0, 81)
     for shift, mu in [(1e-3, 0.5), (0.3, 0.4), (0.5, 0.1)]:
         own = ObjectiveLoss(shift, 1e-9, 1e-9, 1, neighbors="add-remove")
-        both = own.beside(mu).under("replace-one")
+        both = own.with_gaussian(mu).under("replace-one")
         assert np.all(both.delta_at(epsilons) >= normal_delta(2.0 * math.hypot(shift, mu), epsilons) * (1 - 1e-9))
         assert both.renyi(3.0) >= GaussianLoss(2.0 * math.hypot(shift, mu)).renyi(3.0) * (1 - 1e-9)
-        other = own.under("replace-one").beside(2.0 * mu)
+        other = own.under("replace-one").with_gaussian(2.0 * mu)
         np.testing.assert_allclose(both.delta_at(epsilons), other.delta_at(epsilons), rtol=1e-9)
 
 

@@ -252,7 +252,7 @@ def test_a_name_that_python_would_change_is_reached_in_backticks():
     names = ["é", "e\u0301", "ﬁ", "fi", "\t", "\ud800", "`", "True"]
     for name in names:
         condition = Condition.parse("`" + name.replace("`", "``") + "` > 1", names, {})
-        assert condition == module.Compared(name, ">", 1.0)
+        assert condition == module.NumberComparison(name, ">", 1.0)
         assert Condition.parse(str(condition), names, {}) == condition
     assert Condition.parse("fi > 1", names, {}).columns == {"fi"}
     with pytest.raises(ValueError, match="in backticks"):

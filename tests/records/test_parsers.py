@@ -249,7 +249,7 @@ def test_parameters_that_are_not_those_of_the_fit_are_not_written():
 
 def test_names_and_texts_come_back_from_a_database_as_they_were():
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    from discreet.sql.text import quoted, text_literal
+    from discreet.sql.text import quote_identifier, write_text
 
     with duckdb.connect() as connection:
         for text in [
@@ -264,6 +264,6 @@ def test_names_and_texts_come_back_from_a_database_as_they_were():
             "%s",
             "''",
         ]:
-            connection.execute(f"select {text_literal(text)} as {quoted(text)}")
+            connection.execute(f"select {write_text(text)} as {quote_identifier(text)}")
             assert connection.description[0][0] == text
             assert connection.fetchone() == (text,)

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.records import Box, Category, Date, Number, Schema, Unit
-from discreet.records.cells import category_key, date, number, unit_name
+from discreet.records.cells import category_key, read_date, read_number, unit_name
 from discreet.records.declared.schema import as_reading
 
 EXAMPLE = """
@@ -277,7 +277,7 @@ NOTHING += [decimal.Decimal("sNaN"), decimal.Decimal("Infinity"), np.array([1.0,
 
 @pytest.mark.parametrize("cell", [*NOTHING, "1_23", "1_0.5"], ids=lambda cell: type(cell).__name__)
 def test_what_is_no_number_is_missing(cell):
-    assert not math.isfinite(number(cell))
+    assert not math.isfinite(read_number(cell))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_what_is_no_number_is_missing(cell):
     ids=lambda cell: type(cell).__name__,
 )
 def test_what_is_no_date_is_missing(cell):
-    assert not math.isfinite(date(cell))
+    assert not math.isfinite(read_date(cell))
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_what_is_no_date_is_missing(cell):
     ],
 )
 def test_a_date_is_read_in_whatever_type_it_comes(cell, expected):
-    assert date(cell) == expected
+    assert read_date(cell) == expected
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_a_date_is_read_in_whatever_type_it_comes(cell, expected):
     ],
 )
 def test_a_number_is_read_in_whatever_type_it_comes(cell, expected):
-    assert number(cell) == expected
+    assert read_number(cell) == expected
 
 
 @pytest.mark.parametrize(

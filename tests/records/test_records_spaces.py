@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.records import Ball, Box, Space
-from discreet.records.declared.spaces import _fold
+from discreet.records.declared.ball import _fold
 
 FLOATS = st.floats(width=64, allow_nan=True, allow_infinity=True)
 EXTREME = [0.0, -0.0, 5e-324, -5e-324, 2.3e-308, 1e-300, 1.0, -1.0, 1e16, 1e300, 1e308, -1e308, 1.7976931348623157e308]

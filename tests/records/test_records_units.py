@@ -16,7 +16,7 @@ from test_records_sources import ARRAYS, TABLES, gathered, multiset, opened
 
 from discreet.records import Box, Category, Number, Schema, as_records, row_choice
 from discreet.records.cells import unit_name
-from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows, rows_that_count
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows, select_rows
 from ideal_rows import ideal_rows
 
 CELLS = st.sampled_from([0.0, -0.0, 1.0, 2.5, -1e300, 5e-324, math.nan, math.inf, -math.inf])
@@ -40,7 +40,7 @@ def counted(rows, most, order=None) -> list[bool]:
     """Return which rows count, by the package."""
     units, given = Units("text"), declared_rows(rows)
     codes = units.add([UnitCells([name for name, *_ in rows])])
-    return rows_that_count(codes, most, given.take, units.names, order).tolist()
+    return select_rows(codes, most, given.take, units.names, order).tolist()
 
 
 def kept(rows, chosen) -> list:

@@ -73,7 +73,7 @@ def test_a_view_needs_the_owners_word_and_releases_say_so(tmp_path):
     with duckdb.connect(str(path)) as connection:
         for statement in hospital(1000):
             connection.execute(statement)
-    with pytest.raises(ValueError, match=r"is a view: expected a table, or the owner's word .* per_unit=True"):
+    with pytest.raises(ValueError, match=r"is a view: expected a table, or the owner's declaration .* per_unit=True"):
         dp.Curator(Table(path, "joined"), schema=VISITS)
     curator = dp.Curator(Table(path, "joined", per_unit=True), schema=VISITS)
     release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5))

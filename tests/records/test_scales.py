@@ -20,7 +20,7 @@ import pytest
 import discreet as dp
 from discreet import statistics
 from discreet.audit.pairs import neighbours
-from discreet.records.cells import date, day_text
+from discreet.records.cells import format_day, read_date
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.counts import CALENDAR, calendar_bins
 from effort import LONG
@@ -114,10 +114,10 @@ def test_a_mean_of_dates_is_shown_as_a_date(people, days):
     result = ask(statistics.mean, people, "admitted")
     assert result.value == pytest.approx(days.mean(), abs=1.0)
     assert all(isinstance(end, float) for end in result.interval())
-    assert repr(result).startswith(f"<{day_text(result.value)}")
-    assert result.to_dict() == {"admitted": day_text(result.value)}
+    assert repr(result).startswith(f"<{format_day(result.value)}")
+    assert result.to_dict() == {"admitted": format_day(result.value)}
     (row,) = result.table()
-    assert row["value"] == day_text(result.value)
+    assert row["value"] == format_day(result.value)
     assert row["low"] <= row["value"] <= row["high"]
     assert "statistic" not in row
 
@@ -131,7 +131,7 @@ def test_means_of_all_kinds_at_once(people, days):
     assert result.value[1, 2] == pytest.approx(days[people.ward == "b"].mean(), abs=5.0)
     told = result.to_dict()["b"]
     assert told["income"] == result.value[1, 1]
-    assert told["admitted"] == day_text(result.value[1, 2])
+    assert told["admitted"] == format_day(result.value[1, 2])
     said = {row["column"]: row["statistic"] for row in result.table()}
     assert said == {"age": "mean", "income": "geometric mean", "admitted": "mean"}
     assert "geometric mean" in repr(result)
@@ -190,8 +190,8 @@ def test_medians_and_their_steps(people, days):
         ask(statistics.median, people, "income", step=1)
     dated = ask(statistics.median, people, "admitted", interval=None)
     assert dated.value == pytest.approx(np.median(days), abs=3.0)
-    assert repr(dated).startswith(f"<{day_text(dated.value)}")
-    assert dated.table()[0]["value"] == day_text(dated.value)
+    assert repr(dated).startswith(f"<{format_day(dated.value)}")
+    assert dated.table()[0]["value"] == format_day(dated.value)
 
 
 def test_m_estimates(people, days):
@@ -203,7 +203,7 @@ def test_m_estimates(people, days):
     assert result.edges[0][-1] == 1e6
     dated = ask(statistics.m_estimate, people, "admitted", loss="absolute")
     assert dated.value == pytest.approx(np.median(days), abs=10.0)
-    assert repr(dated).startswith(f"<{day_text(dated.value)}")
+    assert repr(dated).startswith(f"<{format_day(dated.value)}")
     assert pickle.loads(pickle.dumps(result)).interval(draws=100) == (low, high)
 
 
@@ -346,7 +346,7 @@ def test_months_by_group(people):
     ],
 )
 def test_every_declared_day_is_in_one_bin(bins, low, high):
-    first, last = date(low), date(high)
+    first, last = read_date(low), read_date(high)
     try:
         labels, edges = calendar_bins(bins, first, last)
     except ValueError:
@@ -365,25 +365,25 @@ def test_every_declared_day_is_in_one_bin(bins, low, high):
 
 
 def test_the_first_and_the_last_day_of_time():
-    labels, edges = calendar_bins("year", date("0001-01-01"), date("9999-12-31"))
+    labels, edges = calendar_bins("year", read_date("0001-01-01"), read_date("9999-12-31"))
     assert labels[0] == "0001"
     assert labels[-1] == "9999"
     assert len(edges) == 10_000
     with pytest.raises(ValueError, match="at most"):
-        calendar_bins("day", date("0001-01-01"), date("9999-12-31"))
+        calendar_bins("day", read_date("0001-01-01"), read_date("9999-12-31"))
 
 
 def test_bins_of_dates_by_number_and_by_edges(people, days):
     result = ask(statistics.histogram, people, "admitted", bins=4)
-    assert result.edges[[0, -1]].tolist() == [date(LOW), date(HIGH) + 1]
+    assert result.edges[[0, -1]].tolist() == [read_date(LOW), read_date(HIGH) + 1]
     assert np.array_equal(result.edges, np.round(result.edges))
     assert result.value == pytest.approx(np.histogram(days, result.edges)[0], abs=3.0)
-    assert next(iter(result.to_dict())) == (LOW, day_text(result.edges[1]))
+    assert next(iter(result.to_dict())) == (LOW, format_day(result.edges[1]))
     texts = ["2020-01-01", "2022-01-01", "2022-06-01", "2026-01-01"]
     for given in (texts, [datetime.date.fromisoformat(text) for text in texts], np.array(texts, dtype="M8[D]")):
         own = ask(statistics.histogram, people, "admitted", bins=given)
         assert list(own.to_dict())[1] == ("2022-01-01", "2022-06-01")
-        assert own.value == pytest.approx(np.histogram(days, [date(text) for text in texts])[0], abs=3.0)
+        assert own.value == pytest.approx(np.histogram(days, [read_date(text) for text in texts])[0], abs=3.0)
 
 
 # --- densities --------------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def test_a_density_of_a_log_column(people, how):
 def test_a_density_of_dates(people, days):
     result = ask(statistics.density, people, "admitted")
     assert result.quantile(0.5) == pytest.approx(np.median(days), abs=20.0)
-    assert result("2022-06-01") == result(date("2022-06-01"))
+    assert result("2022-06-01") == result(read_date("2022-06-01"))
     assert result.distribution(np.array(["2022-06-01"], dtype="M8[D]"))[0] == pytest.approx(0.5, abs=0.05)
     drawn = result.sample(1000)
     assert drawn.dtype == np.dtype("M8[D]")
@@ -451,9 +451,9 @@ def test_replies_of_the_database(db, people, days):
     assert db.trimmed_mean("income", share=0.05).cost.startswith("trimmed geometric mean of income")
     assert db.variance("income", share=0.05).cost.startswith("variance of log(income)")
     dated = db.median("admitted", where="admitted >= '2022-01-01'", share=0.1)
-    assert dated.value == pytest.approx(np.median(days[days >= date("2022-01-01")]), abs=8.0)
-    assert dated.table()[0]["value"] == day_text(dated.value)
-    assert day_text(dated.value) in repr(dated)
+    assert dated.value == pytest.approx(np.median(days[days >= read_date("2022-01-01")]), abs=8.0)
+    assert dated.table()[0]["value"] == format_day(dated.value)
+    assert format_day(dated.value) in repr(dated)
     assert dated.cost.startswith("median of admitted where")
     months = db.answer(db.draft.histogram("admitted", bins="month", share=0.05))[0]
     assert months.to_dict()["2022-06"] == pytest.approx(
@@ -543,7 +543,7 @@ def test_rows_of_other_models(people, make):
     assert (rows[:, 1] > 0.0).all()
     assert np.log(rows[:, 1]).mean() == pytest.approx(np.log(people.income).mean(), abs=0.2)
     assert np.array_equal(rows[:, 2], np.round(rows[:, 2]))
-    assert rows[:, 2].mean() == pytest.approx(date("2022-06-01"), abs=60.0)
+    assert rows[:, 2].mean() == pytest.approx(read_date("2022-06-01"), abs=60.0)
 
 
 def test_a_classifier_of_such_columns(people):
@@ -593,7 +593,7 @@ def test_pictures(mixture, people, what):
         ax.figure.canvas.draw()
         assert ax.get_xlabel() == "log(income)"
         ticks = [tick.get_text() for tick in ax.get_yticklabels()]
-        assert all(date(text) == date(text) for text in ticks)
+        assert all(read_date(text) == read_date(text) for text in ticks)
         model.plot(["income", "admitted"], what=what)
 
 

@@ -30,7 +30,8 @@ from discreet.queries.counts.count_queries import Count
 from discreet.queries.moments.moments import Moments, Squares, Sum, Total
 from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records
 from discreet.records.sources import databases
-from discreet.records.sources.databases import SqlSource, Table
+from discreet.records.sources.databases import SqlSource
+from discreet.records.sources.engines import Table, open_engine
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
 from effort import LONG
@@ -70,11 +71,11 @@ class _Database:
         kinds = {"double": "float8", "float": "float4", "int64": "int8", "int32": "int4", "string": "text"}
         kinds |= {"bool": "bool", "int16": "int2", "date32[day]": "date"}
         columns = [
-            f"{sql_text.quoted(field.name)} {(types or {}).get(field.name) or kinds[str(field.type)]}"
+            f"{sql_text.quote_identifier(field.name)} {(types or {}).get(field.name) or kinds[str(field.type)]}"
             for field in rows.schema
         ]
-        self.run(f"CREATE TABLE {sql_text.quoted(name)} ({', '.join(columns)})")
-        copying = f"COPY {sql_text.quoted(name)} FROM STDIN"
+        self.run(f"CREATE TABLE {sql_text.quote_identifier(name)} ({', '.join(columns)})")
+        copying = f"COPY {sql_text.quote_identifier(name)} FROM STDIN"
         with self.server.connect(self.schema) as connection, connection.cursor().copy(copying) as sink:
             for row in rows.to_pylist():
                 sink.write_row(list(row.values()))
@@ -85,7 +86,7 @@ def stored(rows, path, name="t"):
     """Write an Arrow table into a DuckDB file."""
     with duckdb.connect(str(path)) as connection:
         connection.register("given", rows)
-        connection.execute(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT * FROM given")
+        connection.execute(f"CREATE TABLE {sql_text.quote_identifier(name)} AS SELECT * FROM given")
     return Table(path, name)
 
 
@@ -129,9 +130,9 @@ def by_database(records, query):
 @contextmanager
 def opened_once(table):
     """Look at the columns of a table once, for many schemas."""
-    engine = table.engine()
+    engine = open_engine(table)
     engine.empty = functools.cache(engine.empty)
-    with mock.patch.object(Table, "engine", return_value=engine):
+    with mock.patch("discreet.records.opening.open_engine", return_value=engine):
         yield table
 
 
@@ -578,11 +579,11 @@ class _Raw:
 
 def test_a_database_that_neither_clips_nor_limits_is_caught(written):
     worst(written, _Raw())
-    scale = sql_text.whole
+    scale = sql_text.write_whole
     for name, broken, query, most in (
-        ("_clipped", lambda reading: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
-        ("_limited", lambda engine, reading: ("", None), Total(BOX), 2),
-        ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
+        ("_write_clipping", lambda reading: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
+        ("_write_unit_limit", lambda engine, reading: ("", None), Total(BOX), 2),
+        ("write_whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
     ):
         with mock.patch.object(databases, name, broken), pytest.raises(AssertionError, match="<="):
             worst(written, query, most)
@@ -722,12 +723,13 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
             )
             connection.execute('CREATE TABLE "clinic"."clinic"."visits" AS SELECT 7.0::DOUBLE AS x')
             for place, name in enumerate(names):
-                connection.execute(f"CREATE TABLE clinic.main.{sql_text.quoted(name)} AS SELECT {place}::DOUBLE AS x")
+                relation = f"clinic.main.{sql_text.quote_identifier(name)}"
+                connection.execute(f"CREATE TABLE {relation} AS SELECT {place}::DOUBLE AS x")
         location, inner = path, "clinic.visits"
     else:
         database = request.getfixturevalue("database")
         for place, name in enumerate(names):
-            database.run(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT {place}::float8 AS x")
+            database.run(f"CREATE TABLE {sql_text.quote_identifier(name)} AS SELECT {place}::float8 AS x")
         database.run("CREATE TABLE visits AS SELECT 7.0::float8 AS x")
         location, inner = database.url, f"{database.schema}.visits"
     for place, name in enumerate(names):
@@ -741,7 +743,7 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
 def test_nothing_but_reading_can_run(database, tmp_path):
     rows = pa.table({"a": [1.0]})
     for table in (database.table(rows), stored(rows, tmp_path / "t.duckdb")):
-        engine = table.engine()
+        engine = open_engine(table)
         for statement in (
             "DROP TABLE t",
             "INSERT INTO t VALUES (2)",
@@ -988,7 +990,7 @@ def test_a_large_file_is_not_read_whole(tmp_path):
 import re
 from pathlib import Path
 from discreet.records import Box, as_records
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 
 peaks = []
 for name in ("small", "large"):

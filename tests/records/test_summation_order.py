@@ -33,7 +33,7 @@ from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query, upper_triangle_like
 from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 from discreet.records.sources.source import CompensatedSum
 from discreet.sql import text as sql_text
 from effort import LONG, measured, size
@@ -185,7 +185,8 @@ def postgresql(server, monkeypatch):
         schema = server.new_schema()
         names = list(table)
         with server.connect(schema) as connection:
-            types = ", ".join(f"{sql_text.quoted(name)} {'int8' if name == 'label' else 'float8'}" for name in names)
+            kinds = {name: "int8" if name == "label" else "float8" for name in names}
+            types = ", ".join(f"{sql_text.quote_identifier(name)} {kind}" for name, kind in kinds.items())
             connection.execute(f"CREATE TABLE t ({types})")
             with connection.cursor().copy("COPY t FROM STDIN") as sink:
                 for row in zip(*(column.tolist() for column in table.values()), strict=True):

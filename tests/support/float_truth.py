@@ -15,7 +15,7 @@ import numpy as np
 from discreet.queries.moments.clipped_moments import CAP, ClippedMoments, Components
 from discreet.queries.question import Query
 from discreet.records import Block
-from discreet.sql.traced import OPERATORS, Column, columns
+from discreet.sql.traced import OPERATORS, Column, make_row
 
 __all__ = ["class_truth", "distance", "mixture_truth", "times", "traced_truth"]
 
@@ -26,7 +26,7 @@ DIGITS = 50
 def traced_truth(query: Query, x: np.ndarray, codes: np.ndarray) -> list[Row]:
     """Return the contributions of rows as fractions, from the operations that the query itself writes down."""
     numbers, labels = [f"x{j}" for j in range(x.shape[1])], [f"k{j}" for j in range(codes.shape[1])]
-    cells = query.contributions(Block(columns(numbers), columns(labels))).cells[0]
+    cells = query.contributions(Block(make_row(numbers), make_row(labels))).cells[0]
     result = []
     for row, own in zip(x.tolist(), codes.tolist(), strict=True):
         given = dict(zip(numbers + labels, map(Fraction, row + own), strict=True))

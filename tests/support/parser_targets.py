@@ -32,12 +32,12 @@ def _condition(text: str) -> None:
 
 def _sql(text: str) -> None:
     """See that what is quoted has one beginning and one end, whatever it is."""
-    from discreet.sql.text import quoted, text_literal
+    from discreet.sql.text import quote_identifier, write_text
     from discreet.sql.traced import NotTraceable
 
-    assert re.fullmatch(r'"([^"]|"")*"', quoted(text))
+    assert re.fullmatch(r'"([^"]|"")*"', quote_identifier(text))
     try:
-        written = text_literal(text)
+        written = write_text(text)
     except NotTraceable:  # then the rows are read, and no SQL is written
         raise ValueError("no text for SQL") from None
     assert re.fullmatch(r"'([^']|'')*'", written)
@@ -100,7 +100,7 @@ def _model(text: str) -> None:
 
 def _ledger(text: str) -> None:
     from discreet.ledger.address import Address
-    from discreet.ledger.book import text as name
+    from discreet.ledger.book import check_text as name
 
     url = Address.parse(text)
     if url.password:

@@ -13,8 +13,8 @@ from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, space_of
-from discreet.records.cells import day_text
-from discreet.records.declared.bounds import box_columns, filled
+from discreet.records.cells import format_day
+from discreet.records.declared.bounds import box_columns, fill_number_gaps
 from discreet.records.declared.columns import Column
 from discreet.scales import ColumnScale, column_scales
 
@@ -104,7 +104,7 @@ def _extreme_pairs(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str |
     if isinstance(space, Ball) and target is None:
         return in_a_ball(space, relation), None
     # Gaps are filled, as for rows that their owner hands over.
-    return neighbours(filled(Schema(_numbers(space, names) | columns)), relation), target
+    return neighbours(fill_number_gaps(Schema(_numbers(space, names) | columns)), relation), target
 
 
 def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
@@ -120,7 +120,7 @@ def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str
         for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
     }
     schema = Schema(columns, unit=declared["unit"], max_rows=declared["max_rows"] if declared["unit"] else None)
-    schema = filled(schema) if release.size.complete else schema
+    schema = fill_number_gaps(schema) if release.size.complete else schema
     target = None
     if isinstance(estimator, LabelledEstimator):
         (target,) = estimator.categories_
@@ -134,7 +134,7 @@ def _column(scale: ColumnScale) -> Column:
     """Return a column as it was declared."""
     low, high = scale.own_ends
     if scale.kind == "date":
-        return Date(day_text(low), day_text(high))
+        return Date(format_day(low), format_day(high))
     return Number(low, high, log=scale.kind == "log")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, suggest_name
 from discreet.cli.budget_limits import open_ledger_if_exists
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
@@ -160,7 +160,9 @@ def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
     if name is None:
         return known
     if name not in known:
-        raise ArgumentError("name", name, f"a data set of the ledger, one of {listed(known)}{meant(name, known)}")
+        raise ArgumentError(
+            "name", name, f"a data set of the ledger, one of {format_names(known)}{suggest_name(name, known)}"
+        )
     return (name,)
 
 
@@ -171,10 +173,10 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
     if name in known:
         return
     if raised:
-        expected = f"a data set with a limit to raise, of {listed(known)}{meant(name, known)}"
+        expected = f"a data set with a limit to raise, of {format_names(known)}{suggest_name(name, known)}"
         raise ArgumentError("name", name, expected, write="no --reason for a first limit")
     if known:
-        others = f"{listed(known)}{meant(name, known)}"
+        others = f"{format_names(known)}{suggest_name(name, known)}"
         note(f"note: {name!r} is new in this ledger, with a budget of its own, beside {others}")
 
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.dataset_limits import Account, Preview, within
+from discreet.ledger.dataset_limits import Account, Preview
+from discreet.ledger.privacy_filters import is_within
 
 HALVINGS = 50
 RANGE = 1e4  # the largest factor on the noise; answers with more noise would be useless
@@ -67,11 +68,11 @@ def _admitted(preview: Preview, losses: Counter[Loss], by_share: bool) -> bool:
     assert limit is not None
     chosen = limit.filters()[0]
     relation = limit.guarantee.neighbors
-    if left.mu and within(chosen.total(losses), chosen.price(GaussianLoss(left.mu, relation))):
+    if left.mu and is_within(chosen.total(losses), chosen.price(GaussianLoss(left.mu, relation))):
         return True
     if by_share and limit.guarantee.delta > limit.failures:
         return False
-    if within(sum(count * loss.pure for loss, count in losses.items()), left.epsilon):
+    if is_within(sum(count * loss.pure for loss, count in losses.items()), left.epsilon):
         return True
     fresh = Account(preview.dataset, limit, {})
     return left == fresh.remaining() and not by_share and fresh.admits(losses, reserve=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.arguments import ArgumentError, integer, shown
+from discreet.arguments import ArgumentError, format_value, integer
 from discreet.cli.command import command
 from discreet.cli.options import Relation
 from discreet.cli.printing import CommandOutput, OutputTable
@@ -25,7 +25,7 @@ from discreet.guarantees import (
     PureLoss,
     ZcdpLoss,
 )
-from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.guarantee import format_rounded_up
 from discreet.guarantees.loss import MOST
 from discreet.planning import compare
 
@@ -57,7 +57,7 @@ def compose(
         loss, count = _loss(text, neighbors)
         losses[loss] += count
     result = compare(losses, delta)
-    rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
+    rows = [[method, *(format_rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
     return CommandOutput(
         {"neighbors": str(result.neighbors), "delta": result.delta, "epsilon": result.epsilon},
         [f"ε under {result.neighbors}", OutputTable(["δ", *(f"{one:.3g}" for one in result.delta)], rows)],
@@ -78,8 +78,8 @@ def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
         count = integer("count", int(match["count"] or 1), least=1, most=MOST)
         return kind(**numbers, neighbors=neighbors), count
     except ArgumentError as error:
-        raise typer.BadParameter(f"{shown(text)}: {error}", param_hint="MECHANISM") from None
+        raise typer.BadParameter(f"{format_value(text)}: {error}", param_hint="MECHANISM") from None
     except ValueError:
         raise typer.BadParameter(
-            f"{shown(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
+            f"{format_value(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
         ) from None

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from discreet.arguments import ArgumentError, listed, meant
+from discreet.arguments import ArgumentError, format_names, suggest_name
 from discreet.cli.options import DeclarationFlags
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
@@ -119,8 +119,8 @@ def _parse_bounds(text: str) -> tuple[str, Number | Date]:
 
 
 def _parse_classes(text: str) -> tuple[str, Category]:
-    name, equals, listed = text.partition("=")
-    values = [value.strip() for value in listed.split(",")]
+    name, equals, format_names = text.partition("=")
+    values = [value.strip() for value in format_names.split(",")]
     if not (name and equals and all(values)):
         raise typer.BadParameter(f"{text!r}: expected NAME=VALUE,VALUE; {WRITE_CLASSES}", param_hint="--classes")
     whole = all(WHOLE.fullmatch(value) for value in values)
@@ -208,14 +208,16 @@ def check_columns(
     known = declared.names
     for argument, name in [*(("columns", name) for name in names), ("by", by), ("weights", weights)]:
         if name is not None and name not in known:
-            raise ArgumentError(argument, name, f"a declared column, one of {listed(known)}{meant(name, known)}")
+            raise ArgumentError(
+                argument, name, f"a declared column, one of {format_names(known)}{suggest_name(name, known)}"
+            )
     for name in names if numbers else ():
         if name in declared.categories:
             raise ArgumentError(
                 "columns",
                 name,
-                f"one of {listed(declared.numbers)}, and this is a category; --by {name} groups by it, and histogram "
-                f"{name} counts it",
+                f"one of {format_names(declared.numbers)}, and this is a category; --by {name} groups by it, and "
+                f"histogram {name} counts it",
             )
 
 
@@ -227,20 +229,20 @@ def check_target(target: str, declared: Schema, *, categories: bool, from_file: 
             write = f"[columns.{target}] into the schema, with {fields}"
         else:
             write = f"--classes {target}=no,yes" if categories else f"--bounds {target}=0:100"
-        known = f"a declared column, one of {listed(declared.names)}"
-        raise ArgumentError("target", target, known, write=f"{write}{meant(target, declared.names)}")
+        known = f"a declared column, one of {format_names(declared.names)}"
+        raise ArgumentError("target", target, known, write=f"{write}{suggest_name(target, declared.names)}")
     if categories and target in declared.numbers:
         write = "values = […] for it in the schema" if from_file else f"--classes {target}=…"
         raise ArgumentError(
             "target",
             target,
-            f"a category, one of {listed(declared.categories)}, and this has numbers",
+            f"a category, one of {format_names(declared.categories)}, and this has numbers",
             write=f"{write} where its numbers are names, or fit regression",
         )
     if not categories and target in declared.categories:
         raise ArgumentError(
             "target",
             target,
-            f"one of {listed(declared.numbers)}, and this is a category",
+            f"one of {format_names(declared.numbers)}, and this is a category",
             write="fit classifier or fit logistic",
         )

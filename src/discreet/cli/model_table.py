@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.cli.printing import OutputTable
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 from discreet.scales import ColumnScale
 
 MOST_COLUMNS = 12  # more would not fit side by side
@@ -59,7 +59,7 @@ def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: s
             label,
             *(_rounded(column[j], result.unit) for column in result.beside.values()),
             *(
-                day_text(value) if result.places and scales[name].kind == "date" else _rounded(value, size)
+                format_day(value) if result.places and scales[name].kind == "date" else _rounded(value, size)
                 for name, value, size in zip(names, result.table[j], sizes, strict=True)
             ),
         )

@@ -16,7 +16,7 @@ from discreet.cli.command import command
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, facts_table, is_interactive
-from discreet.records.sources.frames import need
+from discreet.records.sources.frames import import_optional
 
 BLOCK = 100_000  # rows drawn and written at once
 SAMPLED = ("mixture", "classifier", "factor-analysis", "pca")
@@ -105,7 +105,7 @@ def _write_csv(file: TextIO, blocks: Iterator[Columns]) -> list[str]:
 
 
 def _to_parquet(place: Path, blocks: Iterator[Columns]) -> list[str]:
-    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    arrow, parquet = import_optional("pyarrow"), import_optional("pyarrow.parquet")
     tables = (arrow.table({name: _of_one_type(column) for name, column in block.items()}) for block in blocks)
     first = next(tables)
     with parquet.ParquetWriter(place, first.schema) as writer:

@@ -13,14 +13,15 @@ from typing import Annotated
 
 import typer
 
-from discreet.arguments import listed
+from discreet.arguments import format_names
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable
-from discreet.records import Category, Date, Number, Schema, Table
+from discreet.records import Category, Date, Number, Schema
 from discreet.records.sources.csv_files import CSV_SUFFIXES
+from discreet.records.sources.engines import open_engine
 
 NUMBER = "# low =\n# high ="
 DATE = "# low = 2020-01-01\n# high = 2025-12-31"
@@ -108,8 +109,7 @@ def check(
 
 def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) -> Mapping[str, str]:
     """Return the columns and the types that the file or the database states for them."""
-    place = open_source(data, table, declared, per_unit=True)  # no row is read
-    engine = (place if isinstance(place, Table) else Table(place)).engine()
+    engine = open_engine(open_source(data, table, declared, per_unit=True))  # no row is read
     if data.lower().endswith(CSV_SUFFIXES):
         return dict.fromkeys(engine.types, "unknown")
     return {name: kind if kind in FIELDS else "other" for name, kind in engine.types.items()}
@@ -125,7 +125,7 @@ def _check_names(schema: Schema, known: list[str]) -> None:
     wanted = [*schema.names, *([] if schema.unit is None else [schema.unit])]
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise ValueError(f"not in the data: {listed(missing)}; expected some of {listed(known)}")
+        raise ValueError(f"not in the data: {format_names(missing)}; expected some of {format_names(known)}")
 
 
 def _gaps(fill: object) -> str:

@@ -1,6 +1,6 @@
 """Shares of a budget: the share that a question takes, and the ε that a share buys.
 
-The limit's filter (``discreet.ledger.dataset_limits``) adds up a price for each loss and compares the sum with a
+The limit's filter (``discreet.ledger.privacy_filters``) adds up a price for each loss and compares the sum with a
 capacity. The share of a loss is its price divided by the capacity. Shares add up, and a sum of at most 1 is admitted,
 whatever the questions are and in whatever order they come.
 """
@@ -13,10 +13,11 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import GaussianLoss, Guarantee
-from discreet.guarantees.arithmetic import least
+from discreet.guarantees.arithmetic import find_least
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
-from discreet.ledger.dataset_limits import Filter, Limit
+from discreet.ledger.dataset_limits import Limit
+from discreet.ledger.privacy_filters import Filter
 from discreet.statistics.request import Request
 
 MARGIN = 1.0 - 1e-9  # so that ten tenths are admitted in spite of rounding
@@ -83,4 +84,4 @@ class BudgetShares:
         filled = at(1.0)
         if FILLED * share <= self.share(filled.losses) <= share:
             return filled
-        return at(least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))
+        return at(find_least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
-from discreet.arguments import ArgumentError, iterable, positive, shown
+from discreet.arguments import ArgumentError, format_value, iterable, positive
 from discreet.statistics import Statistic
 from discreet.statistics.request import STATISTICS, RegisteredStatistic
 
@@ -74,11 +74,11 @@ class Draft:
         """The question in words, without its condition."""
         asked, by = self.arguments.get("columns", self.arguments.get("column")), self.arguments.get("by")
         given = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
-        names = [one if isinstance(one, str) else shown(one) for one in given]
+        names = [one if isinstance(one, str) else format_value(one) for one in given]
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
         question = result._describe(self.statistic.replace("_", " "), names, logs)
-        return question if by is None else f"{question} by {by if isinstance(by, str) else shown(by)}"
+        return question if by is None else f"{question} by {by if isinstance(by, str) else format_value(by)}"
 
     def __repr__(self) -> str:
         return f"<Draft: {self.description}>"
@@ -95,7 +95,7 @@ def check_share(share: Any) -> float:
     """Return a share of the budget as a float; raise where it is not above 0 and at most 1."""
     if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
         expected = "a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
-        raise ValueError(f"share={shown(share)}: expected {expected}")
+        raise ValueError(f"share={format_value(share)}: expected {expected}")
     return float(share)
 
 

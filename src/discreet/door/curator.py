@@ -20,7 +20,7 @@ from discreet.door.release import PublicSize, Release, as_printable
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
-from discreet.ledger.book import text
+from discreet.ledger.book import check_text
 from discreet.noise import Bits, SecureBits
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan, mechanism_for
@@ -145,17 +145,17 @@ class Curator:
         )
         self._set(
             rows,
-            name=None if name is None else text("name", name),
+            name=None if name is None else check_text("name", name),
             neighbors=relation,
             unit=_name_unit(rows.unit, unit_name, ledger is not None),
             ledger=ledger if isinstance(ledger, Ledger | None) else Ledger(ledger),
-            _who=None if who is None else text("who", who),
+            _who=None if who is None else check_text("who", who),
             _at_most=most,
         )
         if not self._size_is_public and rows.rows > most:
             raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
         if self.ledger is not None:
-            self.ledger.open_dataset(text("name", name), unit=self.unit, budget=budget, who=self._who)
+            self.ledger.open_dataset(check_text("name", name), unit=self.unit, budget=budget, who=self._who)
 
     def _set(self, records: Records, **values: Any) -> None:
         """Set the attributes: the given ones, the rows, and the declarations of the rows."""
@@ -357,7 +357,7 @@ class Curator:
         if self.ledger is None:
             return False
         record = self.ledger.spend if kind == "spend" else self.ledger.reserve
-        record(text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
+        record(check_text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
         return True
 
     def _note(self, query: str) -> str:
@@ -365,7 +365,7 @@ class Curator:
         condition = self._records.condition
         note = self._note_text or (query if condition is None else f"{query} where {condition}")
         shown = as_printable(note).strip()
-        return text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
+        return check_text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
 
     def __copy__(self) -> Self:
         return self
@@ -392,7 +392,7 @@ def _name_unit(unit: Unit | None, name: str | None, needed: bool) -> str:
             "it to see whether two curators protect the same units"
         )
         raise ArgumentError("unit_name", None, expected)
-    return text("unit_name", f"each {name or unit.column}")
+    return check_text("unit_name", f"each {name or unit.column}")
 
 
 class Declarations(TypedDict, total=False):

@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, listed, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, integer, positive, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_fit_guarantee
@@ -127,7 +127,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             if relation not in (None, curator.neighbors):
                 raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
             if isinstance(self.bounds, Mapping) and tuple(self.bounds) != tuple(curator.columns):
-                raise ArgumentError("bounds", self.bounds, f"None, or bounds of {listed(curator.columns)}")
+                raise ArgumentError("bounds", self.bounds, f"None, or bounds of {format_names(curator.columns)}")
         else:
             curator = self._make_curator(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:

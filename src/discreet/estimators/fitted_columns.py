@@ -14,9 +14,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, listed
+from discreet.arguments import ArgumentError, format_names
 from discreet.records import Ball, Space
-from discreet.records.sources.frames import as_frame, numeric
+from discreet.records.sources.frames import as_frame, to_floats
 from discreet.scales import ColumnScale, as_days, column_scales
 
 Array = NDArray[np.float64]
@@ -139,7 +139,9 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
         raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
     for name in names:
         if name not in frame.columns:
-            raise ValueError(f"bounds: the column {name!r} is not in the data: expected one of {listed(frame.columns)}")
+            raise ValueError(
+                f"bounds: the column {name!r} is not in the data: expected one of {format_names(frame.columns)}"
+            )
     return frame.select(list(names)).to_native()
 
 
@@ -150,7 +152,7 @@ def dates_to_days(data: Any, dated: Sequence[str]) -> Any:
     if frame is None or not there:
         return data
     backend = frame.implementation
-    days = [nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=backend) for name in there]
+    days = [nw.new_series(name, to_floats(frame[name], "date"), nw.Float64, backend=backend) for name in there]
     kept = frame.with_columns(*days).to_native()
     if hasattr(kept, "index") and hasattr(data, "index"):
         kept.index = data.index

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, positive
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import sample_arguments
@@ -148,9 +148,11 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         unseen = [label for label, count in zip(self._values, self.class_count_, strict=True) if count < 4.0 * noise]
         result = ""
         if rows is not None and total + 4.0 * noise < 0.5 * rows:
-            result = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {listed(self._values)}"
+            result = (
+                f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {format_names(self._values)}"
+            )
         elif unseen and total > 40.0 * noise:
-            result = f"hardly a row has the label {listed(unseen)}"
+            result = f"hardly a row has the label {format_names(unseen)}"
         if result:
             warnings.warn(
                 f"{result}: a row with another label, or none, does not count; declare labels as they are "

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from discreet.arguments import UNSHOWN, ArgumentError, iterable, listed
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.guarantees import Neighbors
@@ -149,7 +149,9 @@ class TargetedEstimator(PrivateEstimator):
         """Return records of a file or a Dask collection with the declared bounds and target."""
         names = column_names(X)
         if name not in names:
-            raise ArgumentError("y", name, f"the name of the column of {self._target_noun}, one of {listed(names)}")
+            raise ArgumentError(
+                "y", name, f"the name of the column of {self._target_noun}, one of {format_names(names)}"
+            )
         others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
         columns = dict(zip(others, self._numbers(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
@@ -187,7 +189,7 @@ def _take_target(X: Any, name: str, holds: str) -> tuple[Any, Any]:
             "Curator, or a file",
         )
     if name not in frame.columns:
-        raise ArgumentError("y", name, f"the name of the column of {holds}, one of {listed(frame.columns)}")
+        raise ArgumentError("y", name, f"the name of the column of {holds}, one of {format_names(frame.columns)}")
     return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
 
 
@@ -209,7 +211,7 @@ class LabelledEstimator(TargetedEstimator):
     ) -> tuple[Curator, str, tuple[Any, ...]]:
         """Return a curator whose first column of categories has the labels, that column's name, and the labels."""
         if name not in curator.category_columns:
-            raise ArgumentError("y", name, f"a column of categories, one of {listed(curator.category_columns)}")
+            raise ArgumentError("y", name, f"a column of categories, one of {format_names(curator.category_columns)}")
         declared = curator.categories[curator.category_columns.index(name)]
         if labels is None and self.classes is not None and self._category().values != declared:
             raise ArgumentError("classes", self.classes, f"None, or the declared values of {name!r}")
@@ -250,7 +252,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ArgumentError(
                 "y",
                 UNSHOWN,
-                f"labels of which some are declared, {listed(labels)}, and none is",
+                f"labels of which some are declared, {format_names(labels)}, and none is",
                 write="classes as the labels are written in y, or classes='public' where no label is a secret",
             )
         return rows, Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels

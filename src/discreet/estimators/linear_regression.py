@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.fitted_columns import numeric_columns
@@ -154,7 +154,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         if self.neighbors is not None and Neighbors.parse(self.neighbors) is not curator.neighbors:
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
-            raise ArgumentError("y", name, f"a numeric column, one of {listed(curator.columns)}")
+            raise ArgumentError("y", name, f"a numeric column, one of {format_names(curator.columns)}")
         curator = curator.only(curator.columns)
         target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
         if not features:
@@ -179,7 +179,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             same = bool(others) and declared.for_columns(len(names)) == Box(*zip(*others, strict=True))
             if not same or (isinstance(self.bounds, Mapping) and list(self.bounds) != names):
                 raise ArgumentError(
-                    "bounds", self.bounds, f"None, or the curator's of all columns but y, {listed(names)}"
+                    "bounds", self.bounds, f"None, or the curator's of all columns but y, {format_names(names)}"
                 )
 
     def _target(self) -> Number:

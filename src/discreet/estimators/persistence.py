@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_value, integer
 from discreet.door import Release
 from discreet.door.curator import AT_MOST
 from discreet.door.release import PublicSize
@@ -75,7 +75,9 @@ class PublicRows:
         max_rows = integer("max_rows", declared["max_rows"], least=1)
         whose = declared["unit"]
         if not isinstance(whose, str | None) or (whose is None and max_rows != 1):
-            raise ValueError(f"unit={shown(whose)}, max_rows={max_rows}: expected max_rows=1 where a row is the unit")
+            raise ValueError(
+                f"unit={format_value(whose)}, max_rows={max_rows}: expected max_rows=1 where a row is the unit"
+            )
         columns, labels = tuple(declared["columns"]), tuple(declared["category_columns"])
         space = None if declared["space"] is None else Space.from_dict(declared["space"]).for_columns(len(columns))
         known = first.neighbors is Neighbors.REPLACE_ONE

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
@@ -27,10 +27,9 @@ from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
-from discreet.records.cells import date
-from discreet.records.cells import numbers as numbers_of
+from discreet.records.cells import read_date, read_numbers
 from discreet.records.opening import is_array
-from discreet.records.sources.frames import as_frame, numeric, plain
+from discreet.records.sources.frames import as_frame, to_floats, to_python_values
 from discreet.scales import ColumnScale, column_scales
 
 Array = NDArray[np.float64]
@@ -199,7 +198,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         """Return for each column of numbers whether its values are whole."""
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
-            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {listed(names)}")
+            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {format_names(names)}")
         scales = column_scales(curator.declared)
         for name in self.whole:
             low, high = scales[name].own_ends
@@ -390,19 +389,19 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
         columns = {str(series.name): series for series in frame.iter_columns()}
     for name in names:
         if name not in columns:
-            raise ValueError(f"X: the column {name!r} is not there; expected {listed(names)}")
+            raise ValueError(f"X: the column {name!r} is not there; expected {format_names(names)}")
     return columns
 
 
 def _numbers(column: Any, kind: str) -> NDArray[Any]:
     """Return a column as numbers, of dates as days; NaN where a cell is neither."""
     if isinstance(column, nw.Series):
-        return numeric(column, kind)
-    return np.array([date(cell) for cell in column]) if kind == "date" else numbers_of(column.tolist())
+        return to_floats(column, kind)
+    return np.array([read_date(cell) for cell in column]) if kind == "date" else read_numbers(column.tolist())
 
 
 def _cells(column: Any) -> list[Any]:
-    return plain(column) if isinstance(column, nw.Series) else list(column.tolist())
+    return to_python_values(column) if isinstance(column, nw.Series) else list(column.tolist())
 
 
 def _check_complete(name: str, there: NDArray[np.bool_]) -> None:

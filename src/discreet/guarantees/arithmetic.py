@@ -1,4 +1,4 @@
-"""Arithmetic on the safe side: sums of costs, and root finding for the least noise or the least ε that is enough.
+"""Conservative arithmetic: sums of costs, and root finding for the least sufficient noise or ε.
 
 Sums are right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers. They are not rounded up, so that ten
 shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
@@ -25,14 +25,14 @@ def add_up(values: Iterable[float]) -> float:
         return math.inf
 
 
-def least(
+def find_least(
     curve: Callable[[float], float], target: float, low: float, high: float, relative: float = _RELATIVE
 ) -> float:
     """Return about the smallest x in [low, high] where the non-increasing ``curve`` is at most ``target`` > 0.
 
-    The result is one at which ``curve(x) <= target`` was seen to hold; ``high`` must be such a one (if rounding
-    says otherwise by a hair, ``high`` is returned). Values are compared on a logarithmic scale, since the curves
-    of privacy fall by hundreds of orders of magnitude.
+    ``curve(x) <= target`` was checked at the result. It must hold at ``high``, which is returned where it fails by
+    rounding alone. Values are compared on a logarithmic scale, since privacy curves fall by hundreds of orders of
+    magnitude.
     """
     from scipy.optimize import brentq
 
@@ -52,7 +52,7 @@ def least(
     return min(x, high)
 
 
-def least_on_half_line(
+def find_least_positive(
     curve: Callable[[float], float], target: float, start: float, relative: float = _RELATIVE
 ) -> float:
     """Return about the smallest x > 0 with ``curve(x) <= target``, without a bracket; ∞ where there is none.
@@ -69,4 +69,4 @@ def least_on_half_line(
         high, low = low, low / 2.0
         if low < 1e-300:
             return high
-    return least(curve, target, low, high, relative)
+    return find_least(curve, target, low, high, relative)

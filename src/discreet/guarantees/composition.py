@@ -1,8 +1,8 @@
-"""Composition and calibration: what several mechanisms cost together, and how much noise keeps a guarantee.
+"""Composition and calibration: the privacy loss of several mechanisms together, and the noise that a guarantee needs.
 
 ``compose`` gives the cost by a named method, ``calibrate`` the noise. A ``Composition`` is a function of a fixed list
 of losses, whose mechanisms may be chosen adaptively as long as the losses themselves are fixed beforehand. (A ledger,
-whose losses are chosen as it goes, needs a filter.) One class a method.
+whose losses are chosen adaptively, needs a filter.) Each method is one class.
 
 **The tightest.** ``Exact`` has six routes, each of them valid by itself; the answer is the best of those that apply.
 
@@ -15,7 +15,7 @@ whose losses are chosen as it goes, needs a filter.) One class a method.
   bounded-range losses, for a δ below the tails that the convolution leaves out, and for a list too long for it.
 - ``pure``: Σε_i with the mechanisms' own failures; the only route at δ = 0.
 - ``dominated``: a loss that a Gaussian is known to dominate (``Loss.dominating``) is taken for that one.
-- ``one``: a loss that has a closed form for itself and the Gaussians beside it (``Loss.beside``) has it.
+- ``one``: a loss that has a closed form for itself and the Gaussians beside it (``Loss.with_gaussian``) has it.
 
 A mechanism that may fail with probability δ_i is the mixture of a failure and of one that does not, so failures
 compose to 1 − Π(1 − δ_i) beside everything else.
@@ -37,16 +37,16 @@ from types import MappingProxyType
 from typing import ClassVar, Self
 
 from discreet.arguments import ArgumentError, choice, nonnegative, probability
-from discreet.guarantees.arithmetic import add_up, least, least_on_half_line
-from discreet.guarantees.guarantee import Guarantee, Neighbors, check_guarantee, common
+from discreet.guarantees.arithmetic import add_up, find_least, find_least_positive
+from discreet.guarantees.guarantee import Guarantee, Neighbors, check_guarantee, common_relation
 from discreet.guarantees.loss import Loss, Losses, as_counts, map_losses
 from discreet.guarantees.normal import GaussianLoss, compose_mus, normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
-from discreet.guarantees.renyi import best_order, divergence, renyi_delta, renyi_epsilon
+from discreet.guarantees.renyi import best_order, composed_divergence, renyi_delta, renyi_epsilon
 
 
 class Composition(ABC):
-    """What a list of losses costs together, by one method.
+    """The cost of a list of losses together, by one method.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Composition(ABC):
 
     def __init__(self, losses: Losses) -> None:
         self.counts: Mapping[Loss, int] = MappingProxyType(as_counts(losses))
-        self.neighbors = common(loss.neighbors for loss in self.counts)
+        self.neighbors = common_relation(loss.neighbors for loss in self.counts)
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε that this method guarantees at ``delta``; ∞ where there is none."""
@@ -114,7 +114,7 @@ class Exact(Composition):
         )
         self._others = [(loss, count) for loss, count in self.counts.items() if loss.gaussian is None]
         alone = [count for _, count in self._others] == [1]
-        self._one = self._others[0][0].beside(self.mu) if alone else None  # one loss for all, where there is one
+        self._one = self._others[0][0].with_gaussian(self.mu) if alone else None  # one loss for all, where there is one
         log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in self._others)
         self._failure = -math.expm1(log_success)
 
@@ -170,7 +170,7 @@ class Exact(Composition):
         return math.inf if self.mu else add_up(loss.pure * count for loss, count in self._others)
 
     def _divergence(self, order: float) -> float:
-        return divergence(self.mu, self._others, order)
+        return composed_divergence(self.mu, self._others, order)
 
     @cached_property
     def _distribution(self) -> LossDistribution | None:
@@ -187,8 +187,8 @@ class _Stepwise(Composition):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self._fixed = [(*loss.stated, count) for loss, count in self.counts.items() if loss.stated]
-        self._free = [(loss, count) for loss, count in self.counts.items() if not loss.stated]
+        self._fixed = [(*loss.stated_guarantee, count) for loss, count in self.counts.items() if loss.stated_guarantee]
+        self._free = [(loss, count) for loss, count in self.counts.items() if not loss.stated_guarantee]
 
     def _epsilon(self, delta: float) -> float:
         spent = add_up(step_delta * count for _, step_delta, count in self._fixed)
@@ -214,7 +214,7 @@ class _Stepwise(Composition):
     def _delta(self, epsilon: float) -> float:
         if self._epsilon(0.0) <= epsilon:
             return 0.0
-        log_delta = least(lambda log: self._epsilon(math.exp(log)), epsilon, -690.0, -1e-9)
+        log_delta = find_least(lambda log: self._epsilon(math.exp(log)), epsilon, -690.0, -1e-9)
         return math.exp(log_delta) if self._epsilon(math.exp(log_delta)) <= epsilon else 1.0
 
 
@@ -247,7 +247,7 @@ class Advanced(_Stepwise):
 
 
 class _Concentrated(Composition):
-    """What composes by adding up divergences; a mechanism's own failure probability is taken off δ."""
+    """Composition by adding up divergences; the mechanisms' own failure probabilities are subtracted from δ."""
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
@@ -358,12 +358,12 @@ def _method(name: str, integer: bool) -> type[Composition]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The answer of ``calibrate``.
+    """The result of ``calibrate``.
 
     Attributes
     ----------
     noise : float
-        By what the noise of every mechanism is multiplied. For ``GaussianLoss(1.0)`` it is σ/Δ.
+        The factor by which the noise of every mechanism is multiplied. For ``GaussianLoss(1.0)`` it is σ/Δ.
     losses : tuple of Loss
         The losses at that noise, in the order that they were given.
     guarantee : Guarantee
@@ -402,13 +402,13 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     3.7306
     """
     counts, cls = as_counts(losses), _method(method, integer)
-    check_guarantee(guarantee, common(loss.neighbors for loss in counts))
+    check_guarantee(guarantee, common_relation(loss.neighbors for loss in counts))
 
     def least_noise(kind: type[Composition], start: float, relative: float = 1e-13) -> float:
         def usage(noise: float) -> float:
             return kind(map_losses(counts, lambda loss: loss.with_noise(noise))).usage(guarantee)
 
-        return least_on_half_line(usage, 1.0, start, relative)
+        return find_least_positive(usage, 1.0, start, relative)
 
     first, start, relative = cls(counts), 1.0, 1e-13
     if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε

@@ -1,8 +1,8 @@
-"""What is guaranteed: (ε, δ), and the neighbour relation that it is about.
+"""``Guarantee``, an (ε, δ), and ``Neighbors``, the neighbour relation under which it holds.
 
-The relation says which two data sets must be hard to tell apart. A number of privacy means nothing without it, so every
-loss, guarantee and release carries one. Each loss says for itself what it is worth under the other relation; which
-direction exists is decided here.
+The relation says which two data sets must be hard to tell apart. ε and δ mean nothing without it, so every loss,
+guarantee and release carries one. Each loss converts itself to the other relation. Which conversions exist is decided
+here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Neighbors(Enum):
         return cls(choice("neighbors", value, [member.value for member in cls]))
 
     def distance(self, other: Neighbors | str) -> int:
-        """Return how many steps of this relation lead from one neighbour to the other of relation ``other``.
+        """Return how many steps of this relation lead from a data set to its neighbour under ``other``.
 
         A replaced record is one record removed and one added: two steps of add-remove. The reverse is refused:
         replace-one never changes the number of records, so no number of its steps adds one.
@@ -57,7 +57,7 @@ class Neighbors(Enum):
         return self.value
 
     def in_words(self, unit: str = "record") -> str:
-        """Return what sets neighbours apart, as the end of "what it would be"."""
+        """Return how neighbours differ, as the end of the sentence "… what it would be"."""
         if not isinstance(unit, str):
             raise ArgumentError("unit", unit, "what a record is", write="for example unit='patient'")
         if self is Neighbors.REPLACE_ONE:
@@ -65,8 +65,8 @@ class Neighbors(Enum):
         return f"if any one {unit} were added or left out"
 
 
-def common(relations: Iterable[Neighbors]) -> Neighbors:
-    """Return the one relation that all of ``relations`` are, or raise."""
+def common_relation(relations: Iterable[Neighbors]) -> Neighbors:
+    """Return the relation that all of ``relations`` share; raise if they differ."""
     distinct = set(relations)
     if len(distinct) == 1:
         return distinct.pop()
@@ -115,7 +115,7 @@ class Guarantee:
         """
         if self.neighbors.distance(neighbors) == 1:
             return self
-        delta = twice_delta(self.epsilon, self.delta)
+        delta = double_delta(self.epsilon, self.delta)
         if delta >= 1.0:
             raise ValueError(
                 f"delta={self.delta!r}: under {str(Neighbors.parse(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
@@ -124,7 +124,7 @@ class Guarantee:
         return Guarantee(2.0 * self.epsilon, delta, Neighbors.parse(neighbors))
 
     def in_words(self, unit: str = "record") -> str:
-        """Return the guarantee as a sentence for somebody who is not a privacy researcher.
+        """Return the guarantee as a sentence for readers who are not privacy researchers.
 
         Parameters
         ----------
@@ -135,19 +135,19 @@ class Guarantee:
         Whatever somebody concludes from the output, its probability is at most 2.72 times what it would be if any one \
 patient were added or left out, plus 1e-06.
         """
-        factor = rounded_up(math.exp(self.epsilon), 3) if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
-        extra = f", plus {rounded_up(self.delta)}" if self.delta else ""
+        factor = format_rounded_up(math.exp(self.epsilon), 3) if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
+        extra = f", plus {format_rounded_up(self.delta)}" if self.delta else ""
         return (
             f"Whatever somebody concludes from the output, its probability is at most {factor} times what it would be "
             f"{self.neighbors.in_words(unit)}{extra}."
         )
 
     def __str__(self) -> str:
-        return f"(ε={rounded_up(self.epsilon)}, δ={rounded_up(self.delta)}) {self.neighbors}"
+        return f"(ε={format_rounded_up(self.epsilon)}, δ={format_rounded_up(self.delta)}) {self.neighbors}"
 
 
 def check_guarantee(guarantee: Any, neighbors: Neighbors) -> None:
-    """Raise unless it is a guarantee under the relation of the losses that are to keep it."""
+    """Raise unless ``guarantee`` is a guarantee under the relation of the losses."""
     if not isinstance(guarantee, Guarantee):
         raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
     if guarantee.neighbors is not neighbors:
@@ -157,7 +157,7 @@ def check_guarantee(guarantee: Any, neighbors: Neighbors) -> None:
         )
 
 
-def twice_delta(epsilon: float, delta: float) -> float:
+def double_delta(epsilon: float, delta: float) -> float:
     """Return (1 + e^ε)δ, the δ two steps of a relation away; at most 1, where it guarantees nothing."""
     if delta == 0.0:
         return 0.0
@@ -165,11 +165,11 @@ def twice_delta(epsilon: float, delta: float) -> float:
     return (1.0 + math.exp(epsilon)) * delta if log < -1e-9 and epsilon < 700.0 else math.exp(min(log, 0.0))
 
 
-def rounded_up(value: float, digits: int = 6) -> str:
-    """Return a number of so many digits that is not below ``value``: a guarantee must not read better than it is.
+def format_rounded_up(value: float, digits: int = 6) -> str:
+    """Return a number of ``digits`` digits that is not below ``value``: a guarantee must not read better than it is.
 
-    >>> rounded_up(1.0), rounded_up(1.0000001), rounded_up(2.7182818, 3), rounded_up(1e-6), rounded_up(math.inf)
-    ('1', '1.00001', '2.72', '1e-06', 'inf')
+    >>> [format_rounded_up(value) for value in (1.0, 1.0000001, 1e-6, math.inf)], format_rounded_up(2.7182818, 3)
+    (['1', '1.00001', '1e-06', 'inf'], '2.72')
     """
     text = f"{value:.{digits}g}"
     if float(text) < value < math.inf:

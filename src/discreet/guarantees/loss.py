@@ -1,7 +1,7 @@
-"""What every privacy loss has: a small immutable value with its curve, its divergences and what follows from them.
+"""``Loss``, the base class of privacy losses: frozen values with a hockey-stick curve and Rényi divergences.
 
-A mechanism states its loss once, as one of these values. Everything that is later done with it (composing,
-calibrating, filtering in a ledger) asks the value, so a new kind of loss is one new class and no other change.
+A mechanism states its loss once, as one of these values. Composition, calibration and the filters of a ledger call its
+methods, so a new kind of loss is one new class and no other change.
 
 **What a loss guarantees.** Its mechanism is dominated by a pair of distributions whose hockey-stick curve is at most
 ``delta_at(ε)`` for every real ε, in both directions (the curve is symmetric: δ(−ε) = 1 − e^(−ε)(1 − δ(ε))). Dominating
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, positive, probability
-from discreet.guarantees.arithmetic import least_on_half_line
+from discreet.guarantees.arithmetic import find_least_positive
 from discreet.guarantees.guarantee import Neighbors
 from discreet.plain import from_plain, register_kind, to_plain
 
@@ -88,8 +88,8 @@ class Loss(ABC):
     def zcdp(self) -> float:
         """The ρ of zero-concentrated privacy as the DP-EM paper takes it, leaving ``failure`` out."""
 
-    def _twice(self) -> Self:
-        """Return the loss two steps of the relation away (the relation itself is set by ``under``)."""
+    def _double(self) -> Self:
+        """Return the loss between data sets two steps apart (``under`` sets the relation)."""
         return self.with_noise(0.5)
 
     @property
@@ -104,12 +104,12 @@ class Loss(ABC):
 
     @property
     def failure(self) -> float:
-        """The probability with which the mechanism may protect nobody, for every ε alike."""
+        """The probability with which the mechanism may fail to protect at all, the same for every ε."""
         return 0.0
 
     @property
-    def stated(self) -> tuple[float, float] | None:
-        """The one (ε, δ) that the mechanism states, or None where a δ must be chosen first."""
+    def stated_guarantee(self) -> tuple[float, float] | None:
+        """The one (ε, δ) that the mechanism states; None if δ has to be chosen first."""
         return None if math.isinf(self.pure) else (self.pure, self.failure)
 
     @property
@@ -119,11 +119,11 @@ class Loss(ABC):
 
     @property
     def dominating(self) -> float | None:
-        """The μ of a Gaussian mechanism that is no more private, where one is known beside that of ``pure``."""
+        """The μ of a Gaussian mechanism that is no more private; None if only the one of ``pure`` is known."""
         return self.gaussian
 
-    def beside(self, mu: float) -> Loss | None:
-        """Return one loss for this mechanism and a Gaussian one together, where there is one that is as good."""
+    def with_gaussian(self, mu: float) -> Loss | None:
+        """Return one loss for this mechanism composed with a Gaussian one; None if none is as tight."""
         return None
 
     def epsilon_at(self, delta: float) -> float:
@@ -138,7 +138,7 @@ class Loss(ABC):
             return 0.0
         if delta <= self.failure:
             return self.pure if delta == self.failure else math.inf
-        return min(self.pure, least_on_half_line(lambda e: float(self.delta_at(e)), delta, 1.0))
+        return min(self.pure, find_least_positive(lambda e: float(self.delta_at(e)), delta, 1.0))
 
     def with_noise(self, factor: float) -> Self:
         """Return the loss of the same mechanism with ``factor`` times its noise.
@@ -175,7 +175,7 @@ class Loss(ABC):
         if self.neighbors.distance(neighbors) == 1:
             return self
         try:
-            return cast(Self, replace(cast(Any, self._twice()), neighbors=neighbors))
+            return cast(Self, replace(cast(Any, self._double()), neighbors=neighbors))
         except ValueError:
             raise ValueError(
                 f"{self!r} guarantees nothing under {str(neighbors)!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "
@@ -184,7 +184,7 @@ class Loss(ABC):
 
 
 class EpsilonLoss(Loss):
-    """The loss of a mechanism that is ε-private, but for ``failure``, and about which more may be known."""
+    """The loss of a mechanism that is ε-private except with probability ``failure``; subclasses may know more."""
 
     epsilon: float
 

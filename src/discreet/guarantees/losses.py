@@ -28,7 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from discreet.arguments import ArgumentError, integer
-from discreet.guarantees.guarantee import Neighbors, twice_delta
+from discreet.guarantees.guarantee import Neighbors, double_delta
 from discreet.guarantees.loss import Array, EpsilonLoss, Loss
 from discreet.guarantees.renyi import renyi_delta
 
@@ -67,11 +67,11 @@ class LaplaceLoss(EpsilonLoss):
         up, down = (order - 1.0) * epsilon, -order * epsilon
         if up > _LARGE:
             return min(epsilon, epsilon + math.log(order / (2.0 * order - 1.0)) / (order - 1.0) + 1e-12)
-        excess = (order * _past_linear(up) + (order - 1.0) * _past_linear(down)) / (2.0 * order - 1.0)
+        excess = (order * _exp_remainder(up) + (order - 1.0) * _exp_remainder(down)) / (2.0 * order - 1.0)
         return min(epsilon, math.log1p(excess) / (order - 1.0))
 
 
-def _past_linear(x: float) -> float:
+def _exp_remainder(x: float) -> float:
     """Return e^x − 1 − x, all digits kept near zero."""
     if abs(x) < 0.5:
         term, total, k = x * x / 2.0, 0.0, 2
@@ -142,7 +142,7 @@ class GeometricLoss(EpsilonLoss):
         log_moment += 1e-15 * (1.0 + order * epsilon)
         return min(epsilon, _pure_renyi(epsilon, order), max(log_moment, 0.0) / (order - 1.0))
 
-    def _twice(self) -> Self:
+    def _double(self) -> Self:
         return replace(self, epsilon=2.0 * self.epsilon, steps=2 * self.steps)
 
 
@@ -296,5 +296,5 @@ class ApproximateLoss(EpsilonLoss):
         """δ."""
         return self.delta
 
-    def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon, delta=twice_delta(self.epsilon, self.delta))
+    def _double(self) -> Self:
+        return replace(self, epsilon=2.0 * self.epsilon, delta=double_delta(self.epsilon, self.delta))

@@ -44,7 +44,7 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from discreet.arguments import probability
-from discreet.guarantees.arithmetic import least, least_on_half_line
+from discreet.guarantees.arithmetic import find_least, find_least_positive
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss, reflect
 
@@ -92,7 +92,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
     if delta <= 0.0 or mu > _LARGE:
         return math.inf
     high = (mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))) * (1.0 + 2.0**-40)
-    return least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
+    return find_least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
 
 
 def normal_mu(epsilon: float, delta: float) -> float:
@@ -104,11 +104,11 @@ def normal_mu(epsilon: float, delta: float) -> float:
     if delta <= 0.0:
         return 0.0
     start = math.sqrt(2.0 * (math.log(1.25) - math.log(delta))) / epsilon
-    return 1.0 / least_on_half_line(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)
+    return 1.0 / find_least_positive(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)
 
 
 def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
-    """Return √Σμ² over so many of each, rounded up: a share of 4.5·2⁻⁵³ is lost at most, 8·2⁻⁵³ is added."""
+    """Return √(Σ count·μ²), rounded up: at most a share of 4.5·2⁻⁵³ is lost, and 8·2⁻⁵³ is added."""
     several = list(mus)
     if len(several) == 1 and several[0][1] == 1:
         return several[0][0]
@@ -117,7 +117,7 @@ def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
 
 
 class _Gaussian(Loss):
-    """What is known of Gaussian noise, from μ alone."""
+    """The base class of Gaussian losses: all that follows from μ."""
 
     @property
     @abstractmethod
@@ -180,7 +180,7 @@ class ClassicalGaussianLoss(_Gaussian):
     Parameters
     ----------
     epsilon, delta : float
-        What the rule was asked for. Under zCDP, moments and exact composition ``delta`` is a dummy: only the
+        The target of the rule. Under zCDP, moments and exact composition ``delta`` is a dummy: only the
         noise counts.
     neighbors : Neighbors or str
 
@@ -202,6 +202,6 @@ class ClassicalGaussianLoss(_Gaussian):
         return self.epsilon / math.sqrt(2.0 * (math.log(1.25) - math.log(self.delta)))
 
     @property
-    def stated(self) -> tuple[float, float]:
+    def stated_guarantee(self) -> tuple[float, float]:
         """(ε, δ) of the classical rule; (∞, δ) where the rule is not proved."""
         return (self.epsilon if self.epsilon < 1.0 else math.inf), self.delta

@@ -32,11 +32,11 @@ alone, so a corner with j_k ones in problem k has ‖w‖² ≤ Σj_k², and t i
 **A minimum that was only approached.** A solver stops at θ̂ with ‖θ̂ − θ*‖ ≤ r, which was fixed beforehand, and
 Gaussian noise of standard deviation 2r/μ' is added. What is released is a function of θ* and of θ̂ − θ* plus noise.
 Given θ*, both data sets know b, so the second is a Gaussian mechanism of sensitivity 2r. It adds its own normal
-log-ratio to that of every corner: μ² = j²s² + μ'². Other Gaussian mechanisms beside it do the same (``beside``).
+log-ratio to that of every corner: μ² = j²s² + μ'². Other Gaussian mechanisms beside it do the same (``with_gaussian``).
 
 **Two steps of the relation.** The rows that come and those that go push, so G doubles; t is that of the rows that P
 has, and stays. Other Gaussian mechanisms are shifted by both, so their μ doubles. That of the solver's noise would not,
-but μ' holds both from ``beside`` on: all of it is doubled, and it does not matter which of the two is done first.
+but μ' holds both after ``with_gaussian``: all of it is doubled, and it does not matter which of the two is done first.
 
 **A Gaussian above it.** One row that comes or goes, in one problem, has a curve with a single corner; let μ₁ be such
 that the Gaussian's is nowhere below it. Then G rows are G steps from neighbour to neighbour, and Gμ₁-Gaussian (Dong,
@@ -55,7 +55,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from discreet.arguments import integer
-from discreet.guarantees.arithmetic import least_on_half_line
+from discreet.guarantees.arithmetic import find_least_positive
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta
@@ -123,7 +123,7 @@ class ObjectiveLoss(Loss):
         """Return the bound of the module, which holds in both directions."""
         beyond = epsilon - self.determinant
         beyond = beyond - 2.0**-52 * np.abs(beyond)  # rounded down
-        above = _below(beyond, self._above(np.maximum(beyond, 0.0)))
+        above = _extend_below(beyond, self._above(np.maximum(beyond, 0.0)))
         return np.minimum(above, normal_delta(self.dominating, epsilon))
 
     def renyi(self, order: float) -> float:
@@ -143,27 +143,27 @@ class ObjectiveLoss(Loss):
 
     @property
     def dominating(self) -> float:
-        """The μ of a Gaussian mechanism that is no more private: see ``_one_row`` and *A Gaussian above it*."""
+        """The μ of a Gaussian mechanism that is no more private (``_dominate_one_row``, *A Gaussian above it*)."""
         rows = self.pushes if self.neighbors is Neighbors.ADD_REMOVE else self.pushes / 2.0
-        one = _one_row(self.shift, self.determinant / (self.problems * rows))
+        one = _dominate_one_row(self.shift, self.determinant / (self.problems * rows))
         return math.hypot(math.sqrt(self.problems) * self.pushes * one, self.solver) * (1.0 + 2.0**-50)  # rounded up
 
-    def beside(self, mu: float) -> Self:
+    def with_gaussian(self, mu: float) -> Self:
         """Return the loss of this mechanism and a Gaussian one together."""
         return replace(self, solver=math.hypot(self.solver, mu))
 
-    def _twice(self) -> Self:
+    def _double(self) -> Self:
         return replace(self, pushes=2 * self.pushes, solver=2.0 * self.solver)
 
 
-def _below(beyond: Array, above: Array) -> Array:
+def _extend_below(beyond: Array, above: Array) -> Array:
     """Return the curve below t as well, 1 − e^(ε−t)(1 − δ(t)), from its values at ε − t ≥ 0; rounded up."""
     short = np.minimum(beyond, 0.0)
     return np.where(beyond < 0.0, (-np.expm1(short) + np.exp(short) * above) * (1.0 + 2.0**-49), above)
 
 
 @lru_cache(maxsize=256)
-def _one_row(shift: float, determinant: float) -> float:
+def _dominate_one_row(shift: float, determinant: float) -> float:
     """Return about the least μ whose Gaussian curve is nowhere below that of one row and one corner.
 
     Both fall, so it is enough that this curve at the left end of each interval of a grid is at most the Gaussian's at
@@ -173,9 +173,9 @@ def _one_row(shift: float, determinant: float) -> float:
 
     def curve(epsilon: Array) -> Array:
         beyond = epsilon - determinant
-        return _below(beyond, normal_delta(shift, np.maximum(beyond, 0.0)))
+        return _extend_below(beyond, normal_delta(shift, np.maximum(beyond, 0.0)))
 
-    end = least_on_half_line(lambda e: float(curve(np.array(e))), FAINT, determinant + 30.0 * shift)
+    end = find_least_positive(lambda e: float(curve(np.array(e))), FAINT, determinant + 30.0 * shift)
     if not math.isfinite(end):  # a shift so large that nothing is left of privacy, whatever ε is
         return math.inf
     points = end * np.linspace(0.0, 1.0, GRID + 1) ** 2
@@ -185,7 +185,7 @@ def _one_row(shift: float, determinant: float) -> float:
         above = float((mine - np.log(normal_delta(mu, points[1:]))).max())
         return math.exp(min(above + 1e-10, 700.0))
 
-    return max(least_on_half_line(excess, 1.0, 2.0 * shift, 1e-6), shift * (1.0 + 1e-3))
+    return max(find_least_positive(excess, 1.0, 2.0 * shift, 1e-6), shift * (1.0 + 1e-3))
 
 
 @lru_cache(maxsize=64)
@@ -195,14 +195,14 @@ def _corners(pushes: int, problems: int) -> tuple[Array, Array]:
     Where there are many, neighbouring ones are counted with the largest of them: a curve grows with its μ.
     """
     j = np.arange(pushes + 1.0)
-    one = _binned(j * j, np.array([math.log(math.comb(pushes, ones)) for ones in range(pushes + 1)]))
+    one = _bin_corners(j * j, np.array([math.log(math.comb(pushes, ones)) for ones in range(pushes + 1)]))
     squares, logs = np.zeros(1), np.zeros(1)
     for _ in range(problems):
-        squares, logs = _binned(np.add.outer(squares, one[0]).ravel(), np.add.outer(logs, one[1]).ravel())
+        squares, logs = _bin_corners(np.add.outer(squares, one[0]).ravel(), np.add.outer(logs, one[1]).ravel())
     return squares, logs
 
 
-def _binned(squares: Array, logs: Array) -> tuple[Array, Array]:
+def _bin_corners(squares: Array, logs: Array) -> tuple[Array, Array]:
     """Return each square once with the logarithm of its count; at most ``MOST_CORNERS`` of them, moved up.
 
     The counts of a bin are added up in units of its own largest: in those of the largest of all, the few corners with

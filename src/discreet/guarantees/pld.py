@@ -53,10 +53,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from discreet.guarantees.arithmetic import add_up, least
+from discreet.guarantees.arithmetic import add_up, find_least
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
-from discreet.guarantees.renyi import best_order, divergence, renyi_epsilon
+from discreet.guarantees.renyi import best_order, composed_divergence, renyi_epsilon
 
 MOST_FOLDS = 100_000  # beyond, the time gets too large, and Rényi divergences have to do
 LEAST = 1e-100  # of the largest loss: of smaller ones the squares underflow, and with them the grid
@@ -96,7 +96,7 @@ class LossDistribution:
     """The composition of one Gaussian (μ may be 0) and of losses of finite range, on a grid."""
 
     def __init__(self, mu: float, others: Sequence[tuple[Loss, int]]) -> None:
-        self._divergence = functools.partial(divergence, mu, others)
+        self._divergence = functools.partial(composed_divergence, mu, others)
         curves: list[tuple[Callable[[Array], Array], float, int]]
         curves = [(loss.delta_at, loss.pure, count) for loss, count in others]
         if mu > 0.0:
@@ -205,7 +205,7 @@ class LossDistribution:
         tilted, nudge = self._at(renyi_epsilon(self._divergence, left)), 1e-12
         for _ in range(40):
             high = max((tilted.log_moment - math.log(left) + 0.1) / tilted.theta, 0.0)  # where Chernoff's bound will do
-            epsilon = least(functools.partial(self._delta, tilted), delta, 0.0, high) * (1.0 + nudge)
+            epsilon = find_least(functools.partial(self._delta, tilted), delta, 0.0, high) * (1.0 + nudge)
             tilted, nudge = self._at(epsilon), 4.0 * nudge
             result = self._delta(tilted, epsilon)
             if result <= delta and (epsilon == 0.0 or nudge > 1e-6 or result > self._failure + left * (1.0 - 1e-6)):

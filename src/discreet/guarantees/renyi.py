@@ -1,4 +1,4 @@
-"""(ε, δ) from Rényi divergences: what a bound on them guarantees, at the best order.
+"""Converts bounds on Rényi divergences to (ε, δ), at the best order.
 
 From a bound D(α) on the divergences of every order α > 1 follows (ε, δ) with
 ln δ = (α − 1)(D(α) − ε) + (α − 1) ln(1 − 1/α) − ln α (Canonne, Kamath and Steinke 2020, proposition 12).
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from discreet.guarantees.loss import Loss
 
 
-def divergence(mu: float, others: Iterable[tuple[Loss, int]], order: float) -> float:
-    """Return the divergence of a Gaussian and so many of each of the others together."""
+def composed_divergence(mu: float, others: Iterable[tuple[Loss, int]], order: float) -> float:
+    """Return the divergence of a Gaussian mechanism composed with the other losses, each as often as its count."""
     return order * (mu * mu) / 2.0 + add_up(count * loss.renyi(order) for loss, count in others)
 
 

@@ -1,13 +1,13 @@
 """The ledger: a durable record of every spend, and limits that hold for adaptive analysts.
 
 This room guarantees that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
-keeps its limit whatever the analyst does, and that later changes to the record show. It knows nothing of data, queries
-or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
+keeps its limit whatever the analyst does, and that later changes to the record are detected. It knows nothing of data,
+queries or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
 scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
-Where to look: the verbs are in ``ledger``; why a limit holds, what it admits and what is left of it in
-``dataset_limits``; how the record hangs together in ``book``, and how it reads in ``history``; where it is in
-``address``, and how it gets to the disk in ``storage``.
+Where to look: ``ledger`` has the class ``Ledger`` and its methods, ``dataset_limits`` what a limit admits and what is
+left of it, ``privacy_filters`` why a limit holds. ``book`` has the chain of entries, ``history`` shows them,
+``address`` says where a ledger is, and ``storage`` writes it to the disk.
 """
 
 from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError

@@ -1,8 +1,8 @@
-"""The record of a ledger, where a spend is written: its entries, the hashes that chain them, and its tables.
+"""The record of a ledger: its entries, the hashes that chain them, and the tables that hold them.
 
 **Entries.** An ``Entry`` is a row of the table. Its hash is the SHA-256 of a canonical encoding of every column but the
-hash itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry,
-and the last hash stands for the whole record up to it.
+hash itself; the hash of the previous entry is one of them. So a changed, missing or moved entry is detected at that
+entry, and the last hash commits to the whole record up to it.
 
 **Tables.** One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
 transaction. It sees one state of the record. It appends after having looked at the last entry, so the caller holds the
@@ -59,7 +59,7 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
     preview : Preview
         What was asked for and what is left.
     asked : str or None
-        The same in the words of whoever asked.
+        The same in the words of the request.
     """
 
     def __init__(self, preview: Preview, asked: str | None = None) -> None:
@@ -78,12 +78,12 @@ _INVISIBLE = re.compile(
 )
 
 
-def text(name: str, value: Any) -> str:
-    """Return ``value`` in its one form if it is a text that can be told from every other by looking at it.
+def check_text(name: str, value: Any) -> str:
+    """Return ``value`` in Unicode NFC if it is a text that looks different from every other such text.
 
-    >>> text("dataset", "census 2020")
+    >>> check_text("dataset", "census 2020")
     'census 2020'
-    >>> text("dataset", "census ")
+    >>> check_text("dataset", "census ")
     Traceback (most recent call last):
         ...
     discreet.arguments.ArgumentError: dataset='census ': expected a text of 1 to 1000 printable characters, ...
@@ -99,9 +99,9 @@ def text(name: str, value: Any) -> str:
 def check_who(who: Any) -> str | None:
     """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
     if who is not None:
-        return text("who", who)
+        return check_text("who", who)
     with suppress(OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
-        return text("who", getpass.getuser())
+        return check_text("who", getpass.getuser())
     return None
 
 
@@ -234,8 +234,8 @@ class Entry(NamedTuple):
         """Why a limit was raised."""
         return read_details(self.kind, self.details).reason
 
-    def readable(self) -> Entry:
-        """Return the entry, having seen that all of it can be read."""
+    def check_readable(self) -> Entry:
+        """Return the entry; raise unless all of it can be read."""
         try:
             _ = int(self.number), self.time, self.neighbors, self.losses
         except (ValueError, TypeError) as error:
@@ -253,7 +253,7 @@ class Entry(NamedTuple):
 
 
 def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> str:
-    """Return the hash of the last entry, having checked every one, and that ``expected_head`` is among them."""
+    """Check every entry, and that ``expected_head`` is among their hashes; return the hash of the last one."""
     number, head = 0, GENESIS
     is_there = expected_head in (None, GENESIS)
     for entry in entries:
@@ -319,7 +319,7 @@ class Book:
         return self._execute(self._dialect.exists, _LAYOUTS).fetchone() is not None
 
     def create(self) -> None:
-        """Make the tables, unless somebody made them while we waited for the lock."""
+        """Create the tables, unless another process created them while this one waited for the lock."""
         for statement in () if self.exists() else _TABLES:
             self._execute(statement.replace("BIGINT", self._dialect.integer))
 
@@ -343,7 +343,7 @@ class Book:
     def check_head(self, seen: tuple[int, str]) -> tuple[int, str]:
         """Return the number and the hash of the last entry; the one that was seen before must still be there.
 
-        Entries are numbered without gaps, so a count tells at once of one that was taken out.
+        Entries are numbered without gaps, so the count shows when one was removed.
         """
         number, digest, there, again = self._execute(_LAST, seen[0]).fetchone() or (0, GENESIS, 0, None)
         if seen[0] and again != seen[1]:

@@ -26,7 +26,7 @@ class History(tuple[Entry, ...]):
                 deltas[entry.dataset] = entry.limit.guarantee.delta
                 result.append(str(entry.limit))
             else:
-                result.append(cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0)))
+                result.append(describe_cost(entry.losses, deltas.get(entry.dataset, 0.0)))
         return tuple(result)
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class History(tuple[Entry, ...]):
     __str__ = __repr__
 
 
-def cost_in_words(losses: tuple[tuple[Loss, int], ...], delta: float) -> str:
+def describe_cost(losses: tuple[tuple[Loss, int], ...], delta: float) -> str:
     """Return what losses cost together: ε alone where they are pure, else at δ.
 
     Parameters
@@ -56,7 +56,7 @@ def cost_in_words(losses: tuple[tuple[Loss, int], ...], delta: float) -> str:
     Examples
     --------
     >>> from discreet import GaussianLoss, LaplaceLoss
-    >>> cost_in_words(((LaplaceLoss(0.1), 3),), 1e-6), cost_in_words(((GaussianLoss(0.1), 4),), 0.0)
+    >>> describe_cost(((LaplaceLoss(0.1), 3),), 1e-6), describe_cost(((GaussianLoss(0.1), 4),), 0.0)
     ('ε=0.3', 'ε=0.8341 at δ=1e-06')
     """
     pure = sum(count * loss.pure for loss, count in losses)

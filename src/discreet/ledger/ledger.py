@@ -9,9 +9,9 @@ its password, and opening it again is left to the first use, so that what was sa
 anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget. No
 lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
 
-**What it does not stop.** A ledger guards against mistakes, crashes and races, and shows later that somebody changed
-it. It cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they
-may only insert.
+**What it does not stop.** A ledger guards against mistakes, crashes and races, and later shows that it was changed. It
+cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they may
+only insert.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
-from discreet.guarantees.guarantee import common
+from discreet.guarantees.guarantee import common_relation
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger.address import Address
 from discreet.ledger.book import (
@@ -35,9 +35,9 @@ from discreet.ledger.book import (
     BudgetExceeded,
     Entry,
     check_chain,
+    check_text,
     check_who,
     read_details,
-    text,
     write_details,
 )
 from discreet.ledger.dataset_limits import Account, Limit, Preview, Remaining
@@ -59,7 +59,7 @@ class Ledger:
         A file (``"budget.db"``, ``"sqlite:///budget.db"``) on a local disk, or a PostgreSQL database
         (``"postgresql+psycopg://user@host/database"``, the password in ``PGPASSWORD`` or ``~/.pgpass``).
     create : bool
-        Whether to make the ledger where there is none. A pickled handle never does.
+        Whether to create the ledger if there is none. A pickled handle never does.
     timeout : float
         How many seconds to wait while other processes write.
 
@@ -131,7 +131,7 @@ class Ledger:
         who : str, optional
             Who sets the limit; by default the login name.
         """
-        dataset, unit = text("dataset", dataset), text("unit", unit)
+        dataset, unit = check_text("dataset", dataset), check_text("unit", unit)
         with self._transaction() as book:
             account, known = book.account(dataset), book.datasets()
         alike = [] if dataset in known else get_close_matches(dataset, known, cutoff=0.8)
@@ -146,7 +146,7 @@ class Ledger:
         if budget is not None and limit is None:
             with self._transaction(write=True) as book:
                 account = book.account(dataset)  # another process may have been faster
-                limit = account.limit or _write_limit(book, account, Limit.checked(budget), check_who(who), unit)
+                limit = account.limit or _write_limit(book, account, Limit.from_arguments(budget), check_who(who), unit)
         if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
@@ -183,7 +183,7 @@ class Ledger:
         failures : float, optional
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
-            ``discreet.ledger.dataset_limits``.
+            ``discreet.ledger.privacy_filters``.
         unit : str, optional
             Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.
@@ -195,15 +195,15 @@ class Ledger:
         Limit
             The limit in force.
         """
-        dataset, who = text("dataset", dataset), check_who(who)
-        asked = Limit.checked(guarantee, filter, failures)
-        unit = None if unit is None else text("unit", unit)
+        dataset, who = check_text("dataset", dataset), check_who(who)
+        asked = Limit.from_arguments(guarantee, filter, failures)
+        unit = None if unit is None else check_text("unit", unit)
         with self._transaction(write=True) as book:
             account = book.account(dataset)
             current = account.limit
             if asked == current and unit in (None, account.unit):
                 return asked
-            if current is not None and not asked.at_most(current):
+            if current is not None and not asked.is_at_most(current):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
@@ -231,7 +231,7 @@ class Ledger:
         dataset, guarantee, failures, who
             As in ``set_limit``. ``failures`` stays as it is by default.
         reason : str
-            Why, for whoever reads the record.
+            Why, for the readers of the record.
         filter : str, optional
             Stays as it is by default. While nothing has been spent, it can be changed, and so can the relation and the
             share for failures, in any direction. Afterwards two filters in turn would each use up δ.
@@ -241,17 +241,17 @@ class Ledger:
         Limit
             The limit in force.
         """
-        dataset, reason, who = text("dataset", dataset), text("reason", reason), check_who(who)
+        dataset, reason, who = check_text("dataset", dataset), check_text("reason", reason), check_who(who)
         with self._transaction(write=True) as book:
             account = book.account(dataset)
             current = account.limit
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
-            asked = Limit.checked(guarantee, filter or current.filter, current.failures if keep else failures)
-            if asked.at_most(current):
+            asked = Limit.from_arguments(guarantee, filter or current.filter, current.failures if keep else failures)
+            if asked.is_at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
-            if account.spent and not current.at_most(asked):
+            if account.spent and not current.is_at_most(asked):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
@@ -307,9 +307,14 @@ class Ledger:
         return self._record("reserve", dataset, losses, query, unit, who)
 
     def _record(self, kind: str, dataset: str, losses: Losses, query: str, unit: str, who: str | None) -> Entry:
-        dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), check_who(who)
+        dataset, query, unit, who = (
+            check_text("dataset", dataset),
+            check_text("query", query),
+            check_text("unit", unit),
+            check_who(who),
+        )
         asked = as_counts(losses)
-        relation = common(loss.neighbors for loss in asked)
+        relation = common_relation(loss.neighbors for loss in asked)
         details = write_details({"losses": [[count, loss.to_dict()] for loss, count in asked.items()]})
         if dict(read_details(kind, details).losses) != asked:
             raise ArgumentError("losses", losses, "losses that are the same after to_dict and from_dict")
@@ -323,7 +328,7 @@ class Ledger:
     def preview(self, dataset: str, losses: Losses) -> Preview:
         """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
         asked = as_counts(losses)
-        common(loss.neighbors for loss in asked)
+        common_relation(loss.neighbors for loss in asked)
         return self._account(dataset).preview(asked)
 
     def remaining(self, dataset: str) -> Remaining:
@@ -335,15 +340,15 @@ class Ledger:
         return self._account(dataset).spent
 
     def _account(self, dataset: str) -> Account:
-        dataset = text("dataset", dataset)
+        dataset = check_text("dataset", dataset)
         with self._transaction() as book:
             return book.account(dataset)
 
     def history(self, dataset: str | None = None) -> History:
         """Return the entries, all or those of one data set, in order. Those about limits are among them."""
-        name = None if dataset is None else text("dataset", dataset)
+        name = None if dataset is None else check_text("dataset", dataset)
         with self._transaction() as book:
-            return History(entry.readable() for entry in book.entries(name))
+            return History(entry.check_readable() for entry in book.entries(name))
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets in the record, sorted."""

@@ -1,12 +1,12 @@
 """Connections and transactions of a ledger, on a SQLite file or a PostgreSQL database; what they write is in ``book``.
 
-No connection outlives a transaction: there is none that a fork, a thread or a pickle could share, and none that goes
-stale. Every error of a driver is told with what it means and what to do about it.
+No connection outlives a transaction, so forks, threads and pickles share none, and none goes stale. An error of a
+driver is replaced by one that says what it means and what to do about it.
 
 **One SQLite file.**
 
-- A transaction that writes takes the write lock at its very beginning (BEGIN IMMEDIATE): nobody else's entry can come
-  between looking at the history and adding to it.
+- A transaction that writes takes the write lock at its very beginning (BEGIN IMMEDIATE): no other entry can come
+  between reading the history and adding to it.
 - ``synchronous=EXTRA``: a commit has reached the disk, folder included, before ``spend`` returns. (With FULL a power
   cut just after the commit may bring the deleted journal back, and with it undo the commit.) The name of a new ledger
   is on the disk with the folder, so before its first entry is.
@@ -19,7 +19,7 @@ stale. Every error of a driver is told with what it means and what to do about i
 **Two tables of a PostgreSQL database.** Writers take turns at an advisory lock, which they hold to the end of their
 transaction. (It needs no more rights than to select and to insert, so the tables can be made append-only for the role
 that spends.) The lock is taken before anything is read and every statement then sees what was committed before it, so
-nobody's entry can come between looking at the history and adding to it. ``synchronous_commit`` is switched on where the
+no other entry can come between reading the history and adding to it. ``synchronous_commit`` is switched on where the
 server has it off.
 """
 

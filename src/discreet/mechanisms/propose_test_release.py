@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from discreet.arguments import ArgumentError, positive, shown
+from discreet.arguments import ArgumentError, format_value, positive
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
@@ -150,7 +150,7 @@ def _statistic_of(f: Any, distance: Any, output: Any, default: Any, curator: Cur
             raise ArgumentError(
                 "f",
                 None,
-                f"a function of rows, since distance={shown(distance)} has no statistic of its own",
+                f"a function of rows, since distance={format_value(distance)} has no statistic of its own",
                 write="f, or for example median_distance(…)",
             )
         return UserFunction.scalar(f, output, default)

@@ -5,23 +5,18 @@ comparisons only, with the proof beside the code. What is not exact says so (``e
 data or queries. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` (noise says what it
 costs) and, from outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
-Where to look: noise on a grid, and what the grid costs, in ``distributions``; spherical noise in ``euclidean``;
-other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``; random directions, with
-floats, in ``bingham``; what else a mechanism may ask the door to draw in ``draws``; the bits in ``bits``.
+Where to look: ``grid_noise`` has the base classes of noise on a grid and what the grid costs, ``distributions`` has
+Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has other exact draws, ``kernels`` the compiled
+samplers and why they are exact, ``integer_draws`` the arrays that they fill, ``bingham`` random directions (with
+floats). ``draws`` has what else a mechanism may ask the door to draw, and ``bits`` the random bits.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits, NotPrivateWarning, SecureBits, SeededBits
 from discreet.noise.discrete import bernoulli_exp, categorical, geometric, uniform_integers
-from discreet.noise.distributions import (
-    DiscreteGaussianNoise,
-    GaussianNoise,
-    GeometricNoise,
-    LaplaceNoise,
-    NoiseDistribution,
-    RoundedNoise,
-)
+from discreet.noise.distributions import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise
 from discreet.noise.euclidean import EuclideanNoise
+from discreet.noise.grid_noise import NoiseDistribution, RoundedNoise
 
 __all__ = [
     "Bits", "DiscreteGaussianNoise", "EuclideanNoise", "GaussianNoise", "GeometricNoise", "LaplaceNoise",

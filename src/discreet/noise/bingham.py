@@ -4,12 +4,12 @@ They are what the exponential mechanism draws when the score of a direction is a
 component analysis. ``bingham`` is exact in ideal arithmetic; ``gibbs_bingham`` is a chain that comes near it.
 
 What floats do to it. The normals, the eigenvectors and the decision to keep a proposal are rounded, so a draw has its
-distribution only as nearly as floats do, and its low bits may tell more than the density does (Mironov 2012). The
+distribution only as nearly as floats do, and its low bits may reveal more than the density does (Mironov 2012). The
 exponent vᵀMv is right to about q·2⁻⁵²·‖M‖: with an eigenvalue of 10¹² and q = 10 the density may be off by a share of
 0.002.
 
 What is not hidden. The number of proposals, and so the time that a draw takes, depends on the matrix. An error
-tells that the matrix was not valid. Whoever lets rows into the matrix has to make it finite and symmetric first.
+reveals that the matrix was not valid. A caller whose matrix depends on rows has to make it finite and symmetric first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.distributions import Array, GaussianNoise, as_numbers
+from discreet.noise.distributions import GaussianNoise
+from discreet.noise.integer_draws import Array, as_numbers
 
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding

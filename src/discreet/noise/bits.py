@@ -1,11 +1,11 @@
-"""Where random bits come from: a cipher keyed by the operating system, or a seed for tests.
+"""Sources of random bits: a cipher keyed by the operating system, or a seed for tests.
 
 ``SecureBits`` expands 256 fresh bits of ``os.urandom`` by AES-256 in counter mode, a new key at every call. It has no
 state: so there is nothing that a fork, a pickle, a worker process or a resumed virtual machine could copy, no stream
 that two threads could share, and no key left from which past noise could be computed. A call costs some microseconds
 and then what AES costs, about 5 GB a second; the noise asks for a megabyte at a time.
 
-What that rests on: AES-256-CTR cannot be told from random within the 2⁴⁰ bytes that one key may make here.
+The assumption: AES-256-CTR is indistinguishable from random within the 2⁴⁰ bytes that one key may make here.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ MOST_SEED = 2**128 - 1
 
 
 class NotPrivateWarning(UserWarning):
-    """Noise that somebody could compute again was asked for."""
+    """Noise from a seed, which anybody could compute again, is in use."""
 
 
 class Bits(ABC):
     """A source of independent uniform 64-bit words.
 
-    ``private`` tells whether noise made from it protects anybody.
+    ``private`` says whether noise made from it is private.
     """
 
     private: bool
 
     @abstractmethod
     def words(self, count: int) -> Words:
-        """Return ``count`` words that nobody has seen before."""
+        """Return ``count`` fresh words."""
 
 
 def _expand(key: bytes, first_block: int, count: int) -> Words:
@@ -70,15 +70,15 @@ class SecureBits(Bits):
     private = True
 
     def words(self, count: int) -> Words:
-        """Return ``count`` words that nobody has seen before."""
+        """Return ``count`` fresh words."""
         return _expand(os.urandom(32), 0, integer("count", count, least=0, most=_MOST))
 
 
 class SeededBits(Bits):
-    """Bits that can be made again, for tests and examples. Noise from them protects nobody, so they warn.
+    """Reproducible bits, for tests and examples. Noise from them is not private, so they warn.
 
-    They warn once more in every other process that they get to, by a fork or as a pickle: the words there are those
-    of the process that they came from.
+    They warn once more in every other process that they reach, by a fork or as a pickle: that process draws the same
+    words as the first one.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers
-from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
+from discreet.noise.integer_draws import Integers, Size, as_numbers, draw_integers
+from discreet.noise.reals import LazyUniform, exp_minus, word_stream
 
 
 def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integers:
@@ -42,7 +42,7 @@ def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
         raise ArgumentError("x", x, "a finite number, at least 0")
     if exponent == 0:
         return True
-    stream = one_by_one(as_bits(bits))
+    stream = word_stream(as_bits(bits))
     return LazyUniform(stream(), stream).below(exp_minus(exponent))
 
 
@@ -106,7 +106,7 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
         ceiling = np.floor(np.exp(weighed - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
     ceiling[np.isneginf(values) | (many == 0)] = 0
     cumulative = np.cumsum(ceiling)
-    stream = one_by_one(as_bits(bits))
+    stream = word_stream(as_bits(bits))
     while True:
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))

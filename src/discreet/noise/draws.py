@@ -1,8 +1,8 @@
-"""What the door draws beside noise on a grid: a choice by weights, a direction, or nothing more.
+"""Draws other than noise on a grid: a weighted choice, a random direction, or none.
 
-A mechanism says which one, noise (``distributions``) or one of these, with public numbers; the door hands it what was
-computed from rows, and random bits. Nothing else in the library brings rows and random bits together, but the auxiliary
-draws of a ``Plan``, which see no row.
+A mechanism names its draw, noise (``grid_noise``) or one of these, with public numbers. The door passes it a target
+that was computed from rows, and random bits. Nothing else in the library combines rows and random bits. (The auxiliary
+draws of a ``Plan`` see no row.)
 
 A ``Distribution`` is anything that can be sampled: noise on a grid, whole numbers, random words.
 """
@@ -20,11 +20,12 @@ import numpy as np
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits, as_bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.distributions import Array, Draw, Size
+from discreet.noise.grid_noise import Draw
+from discreet.noise.integer_draws import Array, Size
 
 
 class Distribution(Protocol):
-    """What can be sampled. ``exact`` tells whether samples have the distribution exactly, or as nearly as floats do."""
+    """Anything that can be sampled. ``exact`` says whether samples are exact, or up to float error."""
 
     @property
     def exact(self) -> bool:
@@ -48,7 +49,7 @@ class UniformIntegers:
 
 @dataclass(frozen=True)
 class RandomBits:
-    """Whole numbers of so many random bits."""
+    """Whole numbers of ``count`` random bits."""
 
     count: int
     exact: ClassVar[bool] = True
@@ -84,7 +85,7 @@ class Choose(Draw):
 
 @dataclass(frozen=True)
 class ChooseCell(Draw):
-    """As ``Choose``, and a place in the chosen cell: uniform over so many of them, at their middles."""
+    """As ``Choose``, and then a position inside of the chosen cell: uniform over ``places`` midpoints."""
 
     places: int
 
@@ -172,7 +173,7 @@ class ChooseDirection(Draw):
 
 @dataclass(frozen=True)
 class ChooseFrame(Draw):
-    """Some orthonormal directions with density near ∝ exp(tr VᵀMV), by a chain that is stopped: nothing is proved."""
+    """Some orthonormal directions with density near ∝ exp(tr VᵀMV), by a finite Markov chain, without a proof."""
 
     count: int
     sweeps: int

@@ -1,10 +1,10 @@
-"""Noise that is spherical in L2: a baseline of the literature, idealised.
+"""Spherical noise, density ∝ e^(−‖z‖₂/scale): a baseline of the literature, whose draws are idealised.
 
 *Proof.* Let Z have the density ∝ e^(−‖z‖/scale), and let a, b be two neighbours' statistics, rounded to the grid. What
 is released is grid·(a + K), K = round(Z/grid): every vector of whole numbers can be, whatever the rows are. P(K = k) is
 the integral of the density over a cube around k. Moved by a − b steps, that cube is the one around k + a − b, and the
 density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of its points: so does the integral. Hence it is
-ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``distributions``).
+ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``grid_noise``).
 
 How Z is drawn. ‖Z‖/scale has the density ∝ r^(d−1)·e^(−r), that of a sum of d exponential variables, and Z/‖Z‖ is
 uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``kernels``),
@@ -28,17 +28,9 @@ from scipy.special import betaincc
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.guarantees import PureLoss
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.distributions import (
-    Array,
-    GaussianNoise,
-    Integers,
-    LaplaceNoise,
-    NoiseDistribution,
-    Size,
-    as_numbers,
-    check_grid,
-    fit_grid,
-)
+from discreet.noise.distributions import GaussianNoise, LaplaceNoise
+from discreet.noise.grid_noise import NoiseDistribution, check_grid, fit_grid
+from discreet.noise.integer_draws import Array, Integers, Size, as_numbers
 
 COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
 
@@ -54,7 +46,7 @@ class EuclideanNoise(NoiseDistribution):
     ----------
     scale : float
     dimension : int
-        Of a vector: what noise is added to has vectors along its last axis.
+        The length of a vector. The last axis of the statistic holds vectors.
     fineness : int
         m, from 0 to 40: the grid is scale/2^m.
 

@@ -1,6 +1,6 @@
 """Compiled samplers: loops that turn random words into exact integer noise, and the proofs that they are exact.
 
-``distributions.draw_integers`` calls them.
+``integer_draws.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that

@@ -76,7 +76,7 @@ class LazyUniform:
 
 
 class LazyWords:
-    """An endless stream of uniform reals, as ``kernels`` read it: their first words are those in hand, then fresh ones.
+    """An endless stream of uniform reals, as ``kernels`` read it: their first words are ``words``, then fresh ones.
 
     What else they need comes from a second stream, so that the first words of the others stay what they are.
     """
@@ -84,7 +84,7 @@ class LazyWords:
     size = math.inf
 
     def __init__(self, bits: Bits, words: Words) -> None:
-        self._bits, self.words, self._more = bits, words, one_by_one(bits)
+        self._bits, self.words, self._more = bits, words, word_stream(bits)
 
     def __getitem__(self, place: int) -> LazyUniform:
         while place >= len(self.words):
@@ -92,8 +92,8 @@ class LazyWords:
         return LazyUniform(int(self.words[place]), self._more)
 
 
-def one_by_one(bits: Bits) -> Callable[[], int]:
-    """Return a function that gives fresh words, one at a time."""
+def word_stream(bits: Bits) -> Callable[[], int]:
+    """Return a function that returns one fresh word at each call."""
 
     def words() -> Iterator[int]:
         while True:

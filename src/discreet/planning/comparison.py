@@ -16,7 +16,7 @@ import numpy as np
 from discreet.arguments import axes, choice, integer, iterable, probability
 from discreet.guarantees import ClassicalGaussianLoss, LaplaceLoss, Loss
 from discreet.guarantees.composition import METHODS, compose
-from discreet.guarantees.guarantee import Neighbors, rounded_up
+from discreet.guarantees.guarantee import Neighbors, format_rounded_up
 from discreet.guarantees.loss import Array, Losses
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = [["δ", *(f"{delta:.3g}" for delta in self.delta)]]
-        rows += [[method, *(rounded_up(value, 4) for value in values)] for method, values in self.epsilon.items()]
+        rows += [
+            [method, *(format_rounded_up(value, 4) for value in values)] for method, values in self.epsilon.items()
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])

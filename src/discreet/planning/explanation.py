@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.arguments import ArgumentError, integer, iterable, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
-from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.guarantee import format_rounded_up
 from discreet.guarantees.loss import MOST, Losses, as_counts
 from discreet.planning.caution import MILD, PlanningWarning, delta_caution, is_too_large
 from discreet.planning.tradeoff import belief, excluded_probability, tradeoff_of
@@ -94,7 +94,7 @@ class Explanation:
         source = ", by the whole curve of its losses" if self.whole_curve else ""
         guess = _percent(self.accuracy)
         grown = ", ".join(f"{_percent(prior)} to {_percent(later)}" for prior, later in self.posteriors.items())
-        unless = f", but for an event of probability {rounded_up(self.beyond, 3)}" if self.beyond else ""
+        unless = f", but for an event of probability {format_rounded_up(self.beyond, 3)}" if self.beyond else ""
         rates = "; ".join(f"with {_percent(a)}, {_percent(r)}" for a, r in self.true_positive_rates.items())
         lines = [
             f"{self.guarantee}: {self.grade} protection of any one {self.unit}{source}.",
@@ -120,7 +120,7 @@ class Explanation:
     def _failures(self) -> str:
         if not self.failure:
             return f"The guarantee exposes no {self.unit} outright."
-        number, chance = rounded_up(self.expected_failures or 0.0, 3), rounded_up(self.failure, 3)
+        number, chance = format_rounded_up(self.expected_failures or 0.0, 3), format_rounded_up(self.failure, 3)
         return (
             f"On average at most n times {chance} = {number} of {self.n} {self.unit}s are exposed outright. To publish "
             f"each whole with probability {chance}, and nothing else, would do so and keep the guarantee; noise on a "
@@ -241,4 +241,4 @@ def _priors(prior: float | Iterable[float]) -> tuple[float, ...]:
 
 def _percent(share: float) -> str:
     """Return a share in percent, rounded up: a limit must not read better than it is."""
-    return f"{rounded_up(100.0 * share, 3)} %"
+    return f"{format_rounded_up(100.0 * share, 3)} %"

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
+from discreet.arguments import ArgumentError, choice, integer, nonnegative, positive, probability, suggest_name
 from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formula import CellsFormula, CountFormula, Formula
@@ -79,7 +79,7 @@ def recognize(what: Any) -> PlannedQuestion:
         "what",
         what,
         f"one of {', '.join(map(repr, NAMES))}, or a function or estimator of that kind; the error of others is not "
-        f"predicted{meant(what, NAMES)}",
+        f"predicted{suggest_name(what, NAMES)}",
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, axes
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 
 INK = "#1b1f24"
 MUTED = "#57606a"
@@ -170,7 +170,7 @@ class Plot(ABC):
 
     def place(self, column: str, value: float, digits: int = 3) -> str:
         """Return a location along a column as text: a number, or a date."""
-        return day_text(value) if column in self.dated else format_number(value, digits)
+        return format_day(value) if column in self.dated else format_number(value, digits)
 
     def _date_axes(self, panels: Any) -> None:
         """Label the axes of dated columns with dates."""
@@ -179,7 +179,7 @@ class Plot(ABC):
                 if name in {format_name(column) for column in self.dated}:
                     ticker = matplotlib_part("ticker")
                     axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
-                    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: day_text(days)))
+                    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: format_day(days)))
 
     @abstractmethod
     def _fill(self, panels: Any) -> None:

@@ -25,8 +25,8 @@ import numpy as np
 from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, NoiseDistribution
-from discreet.noise.distributions import Draw
 from discreet.noise.draws import Choose, Distribution
+from discreet.noise.grid_noise import Draw
 from discreet.queries.bound import Setting
 from discreet.queries.question import Part, Query, Question, Selection
 
@@ -96,7 +96,7 @@ def additive_noise(
     """Return noise on a grid for numbers of these sensitivities.
 
     It is Gaussian noise in L2 for a Gaussian loss, and Laplace noise in L1 for a ``LaplaceLoss``. ``for_query`` adds
-    the effect of the grid to the sensitivity, and sets the scale for the requested loss (``noise.distributions``).
+    the effect of the grid to the sensitivity, and sets the scale for the requested loss (``noise.grid_noise``).
     """
     if loss.gaussian is not None:
         return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=l2, largest=largest, size=size)

@@ -57,7 +57,8 @@ PLACES = {
         "discreet.queries.series.operators": "Identity Picked PrefixSums Toeplitz",
         "discreet.queries.series.series_sums": "ColumnSums StepSums WaveSums",
         "discreet.queries.series.stream_sums": "StreamSums",
-        "discreet.records.declared.spaces": "Ball Box",
+        "discreet.records.declared.ball": "Ball",
+        "discreet.records.declared.box": "Box",
     }.items()
     for name, _, kind in (one.partition("=") for one in names.split())
 }

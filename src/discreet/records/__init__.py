@@ -28,16 +28,18 @@ narwhals, and pyarrow, dask, duckdb and ADBC where they are first needed.
 [107.0, 300.0]
 """
 
+from discreet.records.declared.ball import Ball
 from discreet.records.declared.bounds import Bounds, read_bounds, space_of
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, Date, Number
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.schema import Schema
-from discreet.records.declared.spaces import Ball, Box, Space
+from discreet.records.declared.space import Space
 from discreet.records.opening import as_records, dataset_name, open_records
 from discreet.records.owned import check_finite
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
-from discreet.records.sources.databases import Table
+from discreet.records.sources.engines import Table
 from discreet.records.sources.source import Contributions, float_error
 
 __all__ = [

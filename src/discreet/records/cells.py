@@ -1,4 +1,4 @@
-"""How one cell of a table is read: as a number, as a date, as a category, as the name of a unit.
+"""Reads one cell of a table: as a number, a date, a category, or the name of a unit.
 
 Each function here is about one value alone, and never raises: what it cannot read is missing. This protects the other
 rows. Readers of CSV files choose the type of a whole column by looking at all of its rows, so a single odd row can turn
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
+BOOLEANS = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 
 WHOLE = 2**53  # from here on a float may stand for several whole numbers
 
@@ -44,8 +44,8 @@ def _is_duration(value: object) -> bool:
     return isinstance(value, np.timedelta64)  # NumPy counts durations among the whole numbers; they have a unit
 
 
-def _go_on(error: BaseException) -> None:
-    """Let nothing but Ctrl-C through, and that one without what a strange object may have put into it."""
+def _raise_interrupt(error: BaseException) -> None:
+    """Raise Ctrl-C again, without anything that an object may have put into it; swallow other errors."""
     if isinstance(error, KeyboardInterrupt):
         raise KeyboardInterrupt from None
 
@@ -59,23 +59,23 @@ def is_gap(value: Any) -> bool:
     try:
         return value is None or bool(value != value) or (isinstance(value, str | bytes) and not value.strip())
     except BaseException as error:  # pandas' NA has no truth value, nor has an array
-        _go_on(error)
+        _raise_interrupt(error)
         return True
 
 
-def number(value: Any) -> float:
-    """Return a cell as a finite number; NaN for a gap, and ∞ for what is there and no finite number.
+def read_number(value: Any) -> float:
+    """Return a cell as a finite number; NaN for a gap, and ∞ for any other value that is not a finite number.
 
     Both are missing. Only a check of the declaration tells them apart.
 
-    >>> [number(value) for value in (True, "2.5", None, "n/a", float("inf"))]
+    >>> [read_number(value) for value in (True, "2.5", None, "n/a", float("inf"))]
     [1.0, 2.5, nan, inf, inf]
     """
     try:
         if isinstance(value, bytes):
             value = value.decode()
         if isinstance(value, str):
-            result = NAMED.get(value.strip().lower())
+            result = BOOLEANS.get(value.strip().lower())
             if result is None:  # Python takes 1_23 for 123, which nobody else does
                 result = math.inf if "_" in value else float(value)
         elif isinstance(value, Real | Decimal | np.bool_) and not _is_duration(value):
@@ -83,23 +83,24 @@ def number(value: Any) -> float:
         else:
             result = math.inf
     except BaseException as error:  # whatever a strange object throws, it is not a number
-        _go_on(error)
+        _raise_interrupt(error)
         result = math.inf
     return result if math.isfinite(result) else math.nan if is_gap(value) else math.inf
 
 
-def numbers(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as numbers, not finite where they are none."""
-    return np.array([number(value) for value in values], dtype=np.float64)
+def read_numbers(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Return cells as numbers; a cell that holds no number is not finite."""
+    return np.array([read_number(value) for value in values], dtype=np.float64)
 
 
-def date(value: Any) -> float:
-    """Return a date or an instant as days since 1970-01-01; NaN for a gap, and ∞ for what is there and no date.
+def read_date(value: Any) -> float:
+    """Return a date or an instant as days since 1970-01-01; NaN for a gap, and ∞ for any other value.
 
     Instants with a time zone count from UTC, and those without one are taken as UTC. All is whole numbers of
     microseconds, what is finer is left out, and one division: no time zone of a machine or a session enters.
 
-    >>> [date(value) for value in ("1970-01-03", "1970-01-01T12:00:00Z", datetime.date(1969, 12, 31), None, "3.1.1970")]
+    >>> values = ("1970-01-03", "1970-01-01T12:00:00Z", datetime.date(1969, 12, 31), None, "3.1.1970")
+    >>> [read_date(value) for value in values]
     [2.0, 0.5, -1.0, nan, inf]
     """
     if is_gap(value):
@@ -113,7 +114,7 @@ def date(value: Any) -> float:
                 return math.inf
             value = datetime.datetime.fromisoformat(text)
         if isinstance(value, np.datetime64):
-            return float(days(np.array([value]))[0])
+            return float(to_days(np.array([value]))[0])
         if isinstance(value, datetime.datetime):
             value = value.replace(tzinfo=None) - EPOCH - (value.utcoffset() or datetime.timedelta())
         elif isinstance(value, datetime.date):
@@ -122,29 +123,29 @@ def date(value: Any) -> float:
             return math.inf
         return min(float(value // MICROSECOND) / DAY, LAST_INSTANT)
     except BaseException as error:  # whatever a strange object throws, it is no date
-        _go_on(error)
+        _raise_interrupt(error)
         return math.inf
 
 
-def dates(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as days, not finite where they are none."""
-    return np.array([date(value) for value in values], dtype=np.float64)
+def read_dates(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Return cells as days; a cell that holds no date is not finite."""
+    return np.array([read_date(value) for value in values], dtype=np.float64)
 
 
-def day_text(days: float) -> str:
-    """Return the day on which an instant is, as 2023-01-31; days beyond the years 1 to 9999 are their ends.
+def format_day(days: float) -> str:
+    """Return the day of an instant as 2023-01-31; days beyond the years 1 to 9999 become the first or the last day.
 
-    >>> day_text(18262.9), day_text(float("inf"))
+    >>> format_day(18262.9), format_day(float("inf"))
     ('2020-01-01', '9999-12-31')
     """
     whole = int(min(max(math.floor(days) if math.isfinite(days) else days, FIRST_DAY), LAST_DAY - 1.0))
     return str((EPOCH + datetime.timedelta(days=whole)).date())
 
 
-def days(moments: NDArray[Any]) -> NDArray[np.float64]:
+def to_days(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Return NumPy's instants as days since 1970-01-01; NaN for a gap, and ∞ for one beyond the years 1 to 9999.
 
-    >>> days(np.array(["1970-01-02T06", "NaT"], dtype="M8[h]")).tolist()
+    >>> to_days(np.array(["1970-01-02T06", "NaT"], dtype="M8[h]")).tolist()
     [1.25, nan]
     """
     resolution, step = np.datetime_data(moments.dtype)
@@ -162,10 +163,10 @@ def days(moments: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(missing, np.nan, np.where(beyond, np.inf, np.minimum(result, LAST_INSTANT)))
 
 
-def _spelt(text: str) -> int | float | None:
+def _parse_number(text: str) -> int | float | None:
     """Return the number or truth value that a text spells, exactly if it is whole; None if it spells none."""
     plain = text.strip()
-    if (truth := NAMED.get(plain.lower())) is not None:
+    if (truth := BOOLEANS.get(plain.lower())) is not None:
         return int(truth)
     if len(plain) < 400 and plain.isascii() and "_" not in plain:
         try:
@@ -190,15 +191,15 @@ def category_key(value: Any) -> Hashable:
         if isinstance(value, bytes):
             value = value.decode()
         if isinstance(value, Decimal):
-            result = _spelt(str(value))
+            result = _parse_number(str(value))
         elif isinstance(value, str):
-            result = _spelt(value)
+            result = _parse_number(value)
         elif isinstance(value, Integral) and not _is_duration(value):
             result = int(value)
         else:
-            result = number(value)
+            result = read_number(value)
     except BaseException as error:  # whatever a strange object throws, it is no category
-        _go_on(error)
+        _raise_interrupt(error)
         return None
     if result is None or not abs(result) < WHOLE:  # NaN too
         return str(value) if isinstance(value, str) else None
@@ -219,7 +220,7 @@ def unit_name(value: Any, kind: str) -> str | None:
     ['7', '7', '7', None, None, None, None]
     """
     try:
-        if isinstance(value, Decimal):  # of so many digits at most that it can be written out
+        if isinstance(value, Decimal):  # with few enough digits to be written out
             value = int(value) if value.adjusted() < 40 and value == value.to_integral_value() else None
         if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE:
             value = int(value)  # of a partition that a gap has made floats: others of its column are whole numbers
@@ -239,6 +240,6 @@ def unit_name(value: Any, kind: str) -> str | None:
             return str(whole) if LEAST_ID <= whole <= MOST_ID else None
         name.encode()
     except BaseException as error:  # half of a surrogate pair, a number of too many digits, a strange object
-        _go_on(error)
+        _raise_interrupt(error)
         return None
     return name or None

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from discreet.records.declared.ball import Ball
 from discreet.records.declared.columns import Category
-from discreet.records.declared.spaces import Ball, to_host
+from discreet.records.generic_arrays import to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.source import LocalSource, Source
@@ -40,7 +41,7 @@ class StateReading(Reading):
         """Return the states of all that is declared."""
         return cls(**{one.name: getattr(declared, one.name) for one in fields(declared) if one.init})
 
-    def shown(self) -> Reading:
+    def to_reading(self) -> Reading:
         """Return what its blocks look like: categories alone, of which none is missing."""
         states = dict.fromkeys(self.numbers, STATES) | dict.fromkeys(self.categories, LABEL_STATES)
         known = {name: Category(values, missing="fill", fill=values[0]) for name, values in states.items()}
@@ -71,10 +72,10 @@ class StateReading(Reading):
         return np.where(np.isnan(x), 3, np.where(np.isinf(x), 4, states))
 
 
-def sizes_of(max_rows: int) -> tuple[str, ...]:
+def size_categories(max_rows: int) -> tuple[str, ...]:
     """Return the categories of how many rows a person has.
 
-    >>> sizes_of(4), sizes_of(1)
+    >>> size_categories(4), size_categories(1)
     (('1 row', '2 to 4 rows', 'more than 4 rows'), ('1 row', 'more than 1 row'))
     """
     if max_rows == 1:
@@ -91,7 +92,7 @@ class PersonSource(LocalSource):
     """
 
     def __init__(self, source: Source) -> None:
-        size = Category(sizes_of(source.reading.max_rows), missing="fill", fill="1 row")
+        size = Category(size_categories(source.reading.max_rows), missing="fill", fill="1 row")
         super().__init__(Reading((), (), (), None, None, {"rows": size}, None, source.reading.block_rows))
         self._of, self.kind, self.per_unit = source, source.kind, source.per_unit
 

@@ -1,4 +1,4 @@
-"""From data and declarations to records: ``as_records``, and ``open_records`` for bounds in short forms.
+"""Opens data with its declarations as records: ``as_records``, and ``open_records`` for bounds in short forms.
 
 ``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
 possible without the data, and then chooses the source by the library that the data comes from.
@@ -8,7 +8,7 @@ with bounds alone are checked for NaN, infinities and text (``owned``), which is
 guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
 
 This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
-are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by somebody who
+are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by a person who
 may see them: arrays, and tables that narwhals knows.
 """
 
@@ -26,25 +26,26 @@ import numpy as np
 from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, meant
-from discreet.records.declared.bounds import filled, read_bounds
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.bounds import fill_number_gaps, read_bounds
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
-from discreet.records.declared.spaces import Ball, Box, to_host
+from discreet.records.generic_arrays import to_host
 from discreet.records.owned import check_owned
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
 from discreet.records.sources.arrays import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.sources.dask_collections import DaskSource
-from discreet.records.sources.databases import SqlSource, Table, open_table
-from discreet.records.sources.duckdb_tables import DUCKDB_SUFFIXES
+from discreet.records.sources.databases import SqlSource
+from discreet.records.sources.engines import Table, has_several_tables, open_engine
 from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
-from discreet.records.sources.postgresql_tables import is_postgresql
 from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
-from discreet.sql.text import quoted
+from discreet.sql.text import quote_identifier
 
 DEVICE_ROWS = 2**20
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
@@ -128,17 +129,17 @@ def as_records(
         raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
     if schema is not None:
-        unit, limit = _merged(schema, unit, limit)
+        unit, limit = _merge_limit(schema, unit, limit)
     if unit is None:
         check_no_limit(**limit)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
     elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
-    return Records(_source(data, _Declared(space, schema, unit, limit, missing, block_rows)))
+    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows)))
 
 
-def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _merge_limit(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the unit and what limits its rows, from the schema and from arguments that must not contradict it."""
     # By number or by array a unit is for data without names, and comes before the schema's name.
     for name, value in {**limit, "unit": unit if isinstance(unit, str) else None}.items():
@@ -149,7 +150,7 @@ def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, d
     return schema.unit if unit is None else unit, merged
 
 
-class _Declared(NamedTuple):
+class _Declarations(NamedTuple):
     """What was declared: the arguments of ``as_records``, checked against each other.
 
     Attributes
@@ -176,7 +177,7 @@ class _Declared(NamedTuple):
         reading = self._reading(names, self.unit)
         for name in reading.needed:
             if name not in names:
-                expected = f"expected one of {listed(names)}{meant(name, names)}"
+                expected = f"expected one of {format_names(names)}{suggest_name(name, names)}"
                 raise ValueError(f"the column {name!r} is not in the data: {expected}")
         return reading
 
@@ -223,25 +224,25 @@ class _Declared(NamedTuple):
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))
 
 
-def _source(data: Any, declared: _Declared) -> Source:
+def _source(data: Any, declared: _Declarations) -> Source:
     if is_dask(data):
         return _dask_source(data, declared)
     if is_array_api_obj(data):
         return _array_source(check_array(data), declared)
     if is_file(data):
-        engine = open_table(data)
+        engine = open_engine(data)
         reading = declared.table(tuple(engine.types))
         return SqlSource(engine, reading) if isinstance(engine, SqlEngine) else StoredSource(engine, reading)
     return _table_source(data, declared)
 
 
-def _array_source(data: Any, declared: _Declared) -> Source:
+def _array_source(data: Any, declared: _Declarations) -> Source:
     names, reading = declared.array(data.shape[1])
     ids = None if reading.unit is None else _read_ids(declared.unit, data, beside=reading.unit.column not in names)
     return ArraySource(data, names, reading, ids=ids)
 
 
-def _table_source(data: Any, declared: _Declared) -> Source:
+def _table_source(data: Any, declared: _Declarations) -> Source:
     try:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))
@@ -259,7 +260,7 @@ def _table_source(data: Any, declared: _Declared) -> Source:
     return TableSource(frame, reading)
 
 
-def _dask_source(data: Any, declared: _Declared) -> Source:
+def _dask_source(data: Any, declared: _Declarations) -> Source:
     if hasattr(data, "dtypes") and hasattr(data, "columns"):
         reading = declared.table(unique_names(data.columns))
         check_types(nw.from_native(data._meta, eager_only=True), reading)
@@ -286,7 +287,7 @@ def _dask_source(data: Any, declared: _Declared) -> Source:
     return DaskSource(data, names, reading)
 
 
-def _kind(data: Any) -> str:
+def _array_kind(data: Any) -> str:
     """Return the kind of an array's type, as NumPy writes it."""
     return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
 
@@ -297,7 +298,7 @@ def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
     Nothing is converted: in a list 7 and "07" must stay what they are.
     """
     if not beside:
-        check_ids(_kind(data))
+        check_ids(_array_kind(data))
         return None
     if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
@@ -306,7 +307,7 @@ def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
         whole, size = unit.dtype.kind in "iu", unit.shape
         result = UnitCells(unit.data, np.ma.getmaskarray(unit)) if whole else UnitCells(unit.tolist())
     elif is_array_api_obj(unit):
-        check_ids(_kind(unit))
+        check_ids(_array_kind(unit))
         result, size = unit_cells(unit), tuple(unit.shape)
     else:
         result = _read_listed_ids(unit)
@@ -380,13 +381,13 @@ def open_records(
         check_owned(data, space, units.get("unit"))
     # Every row is complete, so nothing is filled; this declares that no row is dropped.
     if isinstance(space, Schema):
-        return as_records(data, schema=filled(space) if owned else space, **units)
+        return as_records(data, schema=fill_number_gaps(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)
 
 
 def is_dask(data: Any) -> bool:
     """Return whether something is a Dask collection."""
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    dask = sys.modules.get("dask")  # a Dask collection exists only where dask was imported
     return dask is not None and bool(dask.is_dask_collection(data))
 
 
@@ -432,7 +433,7 @@ def as_table(data: Any) -> Any:
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
     if is_file(data):
-        return list(open_table(data).types)
+        return list(open_engine(data).types)
     frame = data if is_dask(data) and hasattr(data, "columns") else as_frame(data)
     if frame is None:
         way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
@@ -443,7 +444,7 @@ def column_names(data: Any) -> list[str]:
 def dataset_name(data: Any) -> str:
     """Return the usual name of the rows in a file or in a table of a database, for a ledger.
 
-    One data set has one budget only if it has one name, whoever opens it and however its place is written. So links are
+    One data set has one budget only if it always has the same name, however its location is written. So links are
     followed, and a table of a database has the schema in which the database found it.
 
     That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file
@@ -455,9 +456,9 @@ def dataset_name(data: Any) -> str:
     if not is_file(data):
         raise ValueError(f"name=None: {NAMELESS}")
     table = data if isinstance(data, Table) else Table(data)
-    if is_postgresql(table.location) or str(table.location).lower().endswith(DUCKDB_SUFFIXES):
-        engine: Any = table.engine()
-        return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
+    if has_several_tables(table.location):
+        engine: Any = open_engine(table)
+        return ".".join(quote_identifier(part) if set(part) & {".", '"'} else part for part in engine.table_name)
     name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
     if not name:
         raise ValueError(f"name=None: {NAMELESS}")

@@ -17,10 +17,11 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.records.cells import is_gap
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Date, Number
 from discreet.records.declared.schema import Schema
-from discreet.records.declared.spaces import Ball, Box
-from discreet.records.sources.frames import DAYS, as_frame, numeric, unique_names
+from discreet.records.sources.frames import DAYS, as_frame, to_floats, unique_names
 
 DATES = "dates or times"
 
@@ -46,7 +47,7 @@ def check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
     for name, one in (columns or {}).items():
         if frame is None or name not in frame.columns or not isinstance(one, Date) or one.fill is not None:
             continue
-        if not np.isfinite(numeric(frame[name], "date")).all():
+        if not np.isfinite(to_floats(frame[name], "date")).all():
             raise ValueError(
                 f"the column {name!r} holds gaps, or what is no date: expected complete rows. Declare what becomes of "
                 f"others in a schema, as {name!r}: Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"
@@ -74,12 +75,12 @@ def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
     ValueError: the column 'pressure' holds NaN or missing values: expected complete rows of numbers. ...
     """
     for name, cells in _columns(data, columns):
-        if result := _trouble(cells):
+        if result := _describe_problem(cells):
             if result is DATES:
                 raise ValueError(f"the column {name!r} holds {result}: expected numbers; {DAYS}")
             raise ValueError(
                 f"the column {name!r} holds {result}: expected complete rows of numbers. Declare what others become "
-                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
+                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself reveal a person"
             )
 
 
@@ -106,10 +107,10 @@ def _columns(data: Any, columns: Sequence[str] | None) -> Iterator[tuple[str, An
         yield name, series.to_numpy() if numeric and not series.null_count() else series.to_list()
 
 
-def _trouble(cells: Any) -> str | None:
+def _describe_problem(cells: Any) -> str | None:
     """Return what is wrong with a column, in words without a value."""
     if is_array_api_obj(cells) and not (isinstance(cells, np.ndarray) and cells.dtype.kind not in "biuf"):
-        return _array_trouble(cells)
+        return _describe_array_problem(cells)
     for cell in cells.tolist() if isinstance(cells, np.ndarray) else cells:
         if isinstance(cell, str | bytes):
             return "text"
@@ -124,7 +125,7 @@ def _trouble(cells: Any) -> str | None:
     return None
 
 
-def _array_trouble(cells: Any) -> str | None:
+def _describe_array_problem(cells: Any) -> str | None:
     xp = array_namespace(cells)
     if not xp.isdtype(cells.dtype, "real floating"):
         return None if xp.isdtype(cells.dtype, ("bool", "integral")) else "values that are not real numbers"

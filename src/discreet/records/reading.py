@@ -1,4 +1,4 @@
-"""How raw rows become blocks: missing values are filled or dropped, rows of a unit limited, numbers clipped.
+"""Turns raw rows into blocks: fills or drops missing values, limits the rows of a unit, clips numbers.
 
 A ``Reading`` is made from public declarations alone. It is a small frozen value, which Dask sends to its workers.
 Nothing here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says
@@ -17,10 +17,13 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer, listed, shown
-from discreet.records.declared.columns import Category, without_gaps
+from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
+from discreet.records.declared.columns import Category, fill_gaps
 from discreet.records.declared.conditions import Condition
-from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
+from discreet.records.declared.declared_numbers import set_fields
+from discreet.records.generic_arrays import on_device, take, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
@@ -80,16 +83,18 @@ class Unit:
             raise ArgumentError("max_rows", None, "how many rows of one unit contribute", write)
         unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
         if order is not None and numbers is not None and order not in (known := tuple(numbers)):
-            numeric = f"a declared column of numbers or dates, one of {listed(known)}"
+            numeric = f"a declared column of numbers or dates, one of {format_names(known)}"
             raise ArgumentError("order", order, f"{numeric}; the rows that are first in it count")
         return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
 
 
 def check_no_limit(**limit: Any) -> None:
-    """Raise where something limits the rows of a unit, and no unit is declared."""
+    """Raise if a limit on the rows of a unit is given and no unit is declared."""
     for name, value in limit.items():
         if value is not None:
-            raise ValueError(f"{name}={shown(value)} without a unit: write unit='patient_id' too, or leave it out")
+            raise ValueError(
+                f"{name}={format_value(value)} without a unit: write unit='patient_id' too, or leave it out"
+            )
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ class Reading:
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
         wanted = [name for group in (names, beside) for name in self.names if name in group]
         places = [self.numbers.index(name) for name in wanted if name in self.numbers]
-        bounds, space = (_part(one, places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
+        bounds, space = (_select_box(one, places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
         return replace(
             self,
             numbers=tuple(self.numbers[j] for j in places),
@@ -185,7 +190,7 @@ class Reading:
         A number is filled with 0, which is then clipped into the space as every number is.
         """
         fills = tuple(0.0 if fill is None else fill for fill in self.fills)
-        categories: Any = {name: without_gaps(category) for name, category in self.categories.items()}
+        categories: Any = {name: fill_gaps(category) for name, category in self.categories.items()}
         return replace(self, fills=fills, categories=categories)
 
     def where(self, condition: Condition) -> Self:
@@ -193,7 +198,7 @@ class Reading:
         return replace(self, condition=condition if self.condition is None else self.condition & condition)
 
     def codes(self, labels: Iterable[Iterable[Any]], rows: int) -> NDArray[np.int64]:
-        """Return the codes of categories in so many rows, −1 for a gap and −2 for what is not declared."""
+        """Return the codes of the categories of ``rows`` rows: −1 for a gap, −2 for a value that is not declared."""
         result = [category.encode(cells) for category, cells in zip(self.categories.values(), labels, strict=True)]
         return np.stack(result, axis=1) if result else np.empty((rows, 0), dtype=np.int64)
 
@@ -202,12 +207,12 @@ class Reading:
         """The place of the numeric column in whose order a unit's rows come first."""
         return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
-    def no_rows(self) -> DeclaredRows:
-        """Return no row as it is declared."""
+    def empty_rows(self) -> DeclaredRows:
+        """Return zero rows with the declared columns."""
         return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.categories)), dtype=np.int64))
 
-    def of_declared(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
-        """Return rows that were read as all that is declared, with the columns of this reading."""
+    def select_columns(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
+        """Return the columns of this reading from rows with all declared columns."""
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
         return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
@@ -239,18 +244,18 @@ class Reading:
         if self.condition is not None:
             kept = kept & to_host(self.condition.holds(x, labels, self.numbers, tuple(self.categories)))
         if not kept.all():
-            x, labels = (taken(array, np.flatnonzero(kept)) for array in (x, labels))
+            x, labels = (take(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)
 
     def _values(self, x: Any) -> Any:
-        """Return clipped cells as the values that queries see, of which some are logarithms."""
+        """Return clipped cells as the values that queries see: logarithms for columns on a log scale."""
         xp = array_namespace(x)
         logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
         result = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
         return result if self.space is None else self.space.clip(result)  # a logarithm may be off by a last digit
 
 
-def _part(box: Box, places: list[int]) -> Box | None:
+def _select_box(box: Box, places: list[int]) -> Box | None:
     """Return the box of some of the columns; None for none."""
     ends = box.intervals()
     return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None

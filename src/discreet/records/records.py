@@ -68,9 +68,9 @@ class Records:
     3
     """
 
-    def __init__(self, source: Source, shown: Reading | None = None) -> None:
+    def __init__(self, source: Source, described: Reading | None = None) -> None:
         self._source = source
-        reading = shown or source.reading
+        reading = described or source.reading
         self.columns, self.category_columns = reading.numbers, tuple(reading.categories)
         self.dimension, self.space, self.scales = len(self.columns), reading.space, reading.scales
         self.categories = tuple(category.values for category in reading.categories.values())
@@ -163,13 +163,13 @@ class Records:
         if isinstance(self._source.reading, StateReading):
             raise ValueError("columns, where: expected none, where a declaration is checked: it is about all rows")
 
-    def _read(self, reading: Reading, shown: Reading | None = None) -> Records:
+    def _read(self, reading: Reading, described: Reading | None = None) -> Records:
         self._check_values()
         if reading == self._source.reading:
             return self
         source = copy(self._source)
         source.reading = reading
-        return Records(source, shown)
+        return Records(source, described)
 
     def counting(self) -> Records:
         """Return the same rows for counting them: a gap drops none, but in a column of the condition.
@@ -192,7 +192,7 @@ class Records:
         """
         self._check_whole()
         states = StateReading.from_reading(self._source.declared)
-        return self._read(states, states.shown())
+        return self._read(states, states.to_reading())
 
     def _check_whole(self) -> None:
         if self.condition is not None:

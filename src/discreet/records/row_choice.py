@@ -1,4 +1,4 @@
-"""Which rows belong to one person, and which of them count: at most m, chosen by that person's own rows alone.
+"""Chooses the rows of each person that count: at most m, as a function of that person's own rows alone.
 
 **Who is a person.** The unit's column has a declared type, "text" or "integer", and two rows are of one unit where
 their cells are equal as that type (``cells.unit_name``). Other cells do not matter. A row whose unit is missing, or
@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.cells import unit_name
-from discreet.records.declared.spaces import taken, to_host
+from discreet.records.generic_arrays import take, to_host
 
 SALT = b"discreet: which rows of a person count, 1"
 Codes = NDArray[np.int64]
@@ -56,7 +56,7 @@ class UnitCells(NamedTuple):
     ----------
     cells : array of whole numbers, or list
     missing : array of bool, or None
-        Which of the whole numbers are none; None for no one. In a list what is missing cannot be read.
+        Which of the whole numbers are missing; None if none is. In a list, a missing cell is one that cannot be read.
     among : list or None
         Where a column holds each value once and then places: the values, of which ``cells`` are the places.
     """
@@ -65,15 +65,15 @@ class UnitCells(NamedTuple):
     missing: NDArray[np.bool_] | None = None
     among: list[Any] | None = None
 
-    def gone(self) -> NDArray[np.bool_]:
+    def is_missing(self) -> NDArray[np.bool_]:
         """Return which of the cells are missing."""
         return np.zeros(len(self.cells), dtype=np.bool_) if self.missing is None else self.missing
 
     def as_list(self) -> list[Any]:
-        """Return Python's values, None where one is missing."""
+        """Return Python values; None for a missing cell."""
         if isinstance(self.cells, list):
             return self.cells
-        cells = zip(self.cells.tolist(), self.gone().tolist(), strict=True)
+        cells = zip(self.cells.tolist(), self.is_missing().tolist(), strict=True)
         return [None if gone else cell for cell, gone in cells]
 
 
@@ -102,18 +102,18 @@ class Units:
         self._whole: NDArray[Any] | None = None  # in place of names, where all of a column are whole numbers: sorted
 
     def add(self, pieces: Iterable[UnitCells]) -> Codes:
-        """Return the codes of all rows of a column, −1 where a row is nobody's. Once for each ``Units``."""
+        """Return the codes of all rows of a column, −1 for a row without a unit. Called once."""
         listed = [*pieces]
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([np.zeros(0, dtype=np.uint8), *(piece.cells for piece in listed)])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
-                there = ~np.concatenate([np.zeros(0, dtype=np.bool_), *(piece.gone() for piece in listed)])
+                there = ~np.concatenate([np.zeros(0, dtype=np.bool_), *(piece.is_missing() for piece in listed)])
                 codes = np.full(len(cells), -1, dtype=np.int64)
-                codes[there] = self._placed(cells[there])
+                codes[there] = self._code_integers(cells[there])
                 return codes
-        return np.concatenate([self._named(piece, grow=True) for piece in listed])
+        return np.concatenate([self._code_names(piece, grow=True) for piece in listed])
 
-    def _placed(self, cells: NDArray[Any]) -> Codes:
+    def _code_integers(self, cells: NDArray[Any]) -> Codes:
         """Return codes of whole numbers: their places among the sorted ones."""
         cells = cells if cells.dtype.itemsize == 8 else cells.astype(np.int64)
         if len(cells) and int(cells.max()) - int(cells.min()) < 4 * len(cells):  # a table of places, without sorting
@@ -125,10 +125,10 @@ class Units:
         self._whole, codes = np.unique(cells, return_inverse=True)
         return np.asarray(codes, dtype=np.int64).reshape(-1)
 
-    def _named(self, piece: UnitCells, *, grow: bool) -> Codes:
+    def _code_names(self, piece: UnitCells, *, grow: bool) -> Codes:
         if piece.among is not None:
-            own = np.append(self._named(UnitCells(piece.among), grow=grow), -1)
-            return own[np.where(piece.gone(), len(own) - 1, np.asarray(piece.cells, dtype=np.int64))]
+            own = np.append(self._code_names(UnitCells(piece.among), grow=grow), -1)
+            return own[np.where(piece.is_missing(), len(own) - 1, np.asarray(piece.cells, dtype=np.int64))]
         cells = piece.as_list()
         known, kind = self._codes, self._kind
         names: Iterable[str | None]
@@ -149,16 +149,16 @@ class Units:
         return np.array([-1 if name is None else known.get(name, -1) for name in names], dtype=np.int64)
 
     def find(self, piece: UnitCells) -> Codes:
-        """Return the codes of some rows of the same column, −1 where a row is nobody's that was added."""
+        """Return the codes of some rows of the same column, −1 for a row whose unit was not added."""
         if self._whole is None:
-            return self._named(piece, grow=False)
+            return self._code_names(piece, grow=False)
         whole, cells = self._whole, piece.cells
         alike = isinstance(cells, np.ndarray) and piece.among is None and cells.dtype.kind == whole.dtype.kind
         if alike and len(whole):
             places = np.minimum(np.searchsorted(whole, cells), len(whole) - 1)
-            return np.where((whole[places] == cells) & ~piece.gone(), places, -1)
+            return np.where((whole[places] == cells) & ~piece.is_missing(), places, -1)
         self._codes = self._codes or {str(one): code for code, one in enumerate(whole.tolist())}
-        return self._named(piece, grow=False)
+        return self._code_names(piece, grow=False)
 
     def names(self, codes: Iterable[int]) -> list[str]:
         """Return the names of some units."""
@@ -190,15 +190,15 @@ class DeclaredRows(NamedTuple):
 
     @classmethod
     def joined(cls, pieces: Sequence[DeclaredRows]) -> DeclaredRows:
-        """Return several one after the other; at least one."""
+        """Return several pieces, at least one, as one."""
         return cls(np.concatenate([one.numbers for one in pieces]), np.concatenate([one.codes for one in pieces]))
 
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
-        """Return some of them, in NumPy."""
-        return DeclaredRows(to_host(taken(self.numbers, places)).astype(np.float64), self.codes[places])
+        """Return the rows at ``places``, as NumPy arrays."""
+        return DeclaredRows(to_host(take(self.numbers, places)).astype(np.float64), self.codes[places])
 
-    def unreadable(self) -> NDArray[np.int64]:
-        """Return a number for which missing cells of a row are unreadable and which are gaps.
+    def code_unreadable(self) -> NDArray[np.int64]:
+        """Return a code for each row that says which of its missing cells are unreadable and which are gaps.
 
         Rows of one encoding are one row to everything but a check of the declaration, which tells these apart. So
         copies are numbered in this order, and not in that of arrival.
@@ -215,7 +215,7 @@ class DeclaredRows(NamedTuple):
         return np.ascontiguousarray(cells.astype(">f8")).view(f"S{8 * cells.shape[1]}")[:, 0]
 
 
-def rows_that_count(
+def select_rows(
     unit: Codes, max_rows: int, read: Callable[[Codes], DeclaredRows], names: Names, order: int | None
 ) -> NDArray[np.bool_]:
     """Return which rows of a source count.
@@ -223,7 +223,7 @@ def rows_that_count(
     Parameters
     ----------
     unit : array of shape (n,)
-        Whose row it is, −1 for nobody's.
+        The code of each row's unit; −1 for none.
     max_rows : int
         m.
     read : callable
@@ -262,7 +262,7 @@ def choose_rows(unit: Codes, names: Names, rows: DeclaredRows, max_rows: int, or
     [True, False, True, True]
     """
     encoded, copy = rows.encode(), np.zeros(len(unit), dtype=np.int64)
-    alike = np.lexsort((rows.unreadable(), encoded, unit))  # copies of one row of a person stand side by side
+    alike = np.lexsort((rows.code_unreadable(), encoded, unit))  # copies of one row of a person stand side by side
     copy[alike] = _places_in_runs(alike, unit, encoded)
     keys = [copy, encoded, _hashes(names, unit, encoded, copy), unit]
     if order is not None:

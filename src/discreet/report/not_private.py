@@ -27,7 +27,7 @@ from discreet.estimators.fitted_columns import (
 from discreet.estimators.plots import plot_model
 from discreet.plots import Ellipses, Facts, Plot
 from discreet.plots.plot import format_number, format_percent
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
@@ -193,7 +193,7 @@ def _score(model: Any, rows: Array, *y: Any) -> float:
 
 
 def _place(scale: ColumnScale, value: float) -> str:
-    return day_text(value) if scale.kind == "date" else format_number(value, 4)
+    return format_day(value) if scale.kind == "date" else format_number(value, 4)
 
 
 def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from discreet.estimators.fitted_columns import numeric_columns
-from discreet.records.cells import date
+from discreet.records.cells import read_date
 from discreet.scales import as_dates, column_scales
 
 
@@ -34,7 +34,7 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
     cells = _columns(Path(path), wanted)
     dated = [name for name, scale in column_scales(model.releases_[0].declared).items() if scale.kind == "date"]
     columns: dict[str, Any] = {
-        name: np.array([(date if name in dated else _number)(cell) for cell in cells[name]], dtype=np.float64)
+        name: np.array([(read_date if name in dated else _number)(cell) for cell in cells[name]], dtype=np.float64)
         for name in [*numbers, *target]
     }
     complete = np.logical_and.reduce([np.isfinite(column) for column in columns.values()])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import ArgumentError, listed, meant
+from discreet.arguments import ArgumentError, format_names, suggest_name
 from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
@@ -36,7 +36,7 @@ def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releas
     if asked is None and len(known) == 1:
         (asked,) = known
     if asked not in known:
-        expected = f"a data set of the ledger, one of {listed(known)}{meant(asked, known)}"
+        expected = f"a data set of the ledger, one of {format_names(known)}{suggest_name(asked, known)}"
         raise ArgumentError("name", asked, expected, write=f"name={known[0]!r}" if asked is None and known else None)
     history = book.history(asked)
     last = book.limit(asked)

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.door import Release
 from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Loss, compose
-from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.guarantee import format_rounded_up
 from discreet.plots import Facts
 from discreet.plots.plot import format_number
 from discreet.plots.statistic_names import question_name
@@ -74,7 +74,7 @@ def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
     place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # the names of folders may be private
     delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
     epsilon = compose(model.losses_).epsilon(delta)
-    cost = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
+    cost = f"ε = {format_rounded_up(epsilon)} at δ = {format_rounded_up(delta)}, {model.losses_[0].neighbors}"
     code = "\n".join(
         [
             "import json",
@@ -83,7 +83,7 @@ def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
             f'with open({place}, encoding="utf-8") as file:  # as model.to_json() wrote it',
             '    fitted = json.load(file)["fitted"]',
             'losses = [dp.guarantees.Loss.from_dict(loss) for loss in fitted["losses_"]]',
-            f"print(dp.compose(losses).epsilon({delta!r}))   # {rounded_up(epsilon)}",
+            f"print(dp.compose(losses).epsilon({delta!r}))   # {format_rounded_up(epsilon)}",
         ]
     )
     return cost, code

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_value
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
@@ -97,7 +97,7 @@ def running_sum(
         raise ArgumentError(
             "delta",
             delta,
-            f"δ above 0 for method={shown(method)}",
+            f"δ above 0 for method={format_value(method)}",
             write="delta=1e-6, or method='tree', which takes Laplace noise",
         )
     if not isinstance(monotone, bool):

@@ -35,21 +35,21 @@ TINY, HUGE, SAFE = 1e-60, 1e60, 1e-280
 LEAST_NORM, MOST_NORM = 2.0**-900, 2.0**52
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Return a name for SQL.
 
-    >>> print(quoted('the "old" ward'))
+    >>> print(quote_identifier('the "old" ward'))
     "the ""old"" ward"
     """
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(number: float) -> str:
+def write_float(number: float) -> str:
     """Return a number that is read back as the same float."""
     return f"CAST('{number:.17e}' AS FLOAT8)"
 
 
-def text_literal(text: str) -> str:
+def write_text(text: str) -> str:
     """Return text for SQL; what no database takes, a NUL and half of a surrogate pair, cannot be written."""
     if "\0" in text or text.encode(errors="ignore").decode() != text:
         raise NotTraceable("a character")
@@ -122,7 +122,7 @@ class Writer:
                 steps.append(step)
                 waiting += [cell for cell in step.operands if isinstance(cell, Step)]
         chosen = [step for step in steps if places[id(step)] > 1]
-        inside = {id(cell) for step in chosen for cell in _inside(step)}
+        inside = {id(cell) for step in chosen for cell in _find_inner_steps(step)}
         outer = [step for step in chosen if id(step) not in inside]
         texts = self.write(outer)
         for number, step in enumerate(outer):
@@ -131,7 +131,7 @@ class Writer:
 
     def _text(self, cell: Any) -> str:
         if id(cell) not in self._texts:
-            self._texts[id(cell)] = self._step(cell) if isinstance(cell, Step) else _leaf(cell)
+            self._texts[id(cell)] = self._step(cell) if isinstance(cell, Step) else _write_leaf(cell)
         self._left -= len(self._texts[id(cell)])
         if self._left < 0:
             raise NotTraceable("the length")
@@ -146,13 +146,13 @@ class Writer:
         if step.name == "case":
             return f"(CASE WHEN {texts[0]} THEN {texts[1]} ELSE {texts[2]} END)"
         plain = f"({texts[0]} {step.name.upper()} {texts[1]})"
-        tiny = [text for text, guard in zip(texts, self._guarded(step), strict=True) if guard]
+        tiny = [text for text, guard in zip(texts, self._find_guards(step), strict=True) if guard]
         if not tiny:
             return plain
-        tests = " OR ".join(f"ABS({text}) < {literal(TINY)}" for text in tiny)
-        return f"(CASE WHEN {tests} THEN {literal(0.0)} ELSE {plain} END)"
+        tests = " OR ".join(f"ABS({text}) < {write_float(TINY)}" for text in tiny)
+        return f"(CASE WHEN {tests} THEN {write_float(0.0)} ELSE {plain} END)"
 
-    def _guarded(self, step: Step) -> tuple[bool, bool]:
+    def _find_guards(self, step: Step) -> tuple[bool, bool]:
         """Return which of two operands become 0 where they are tiny, lest the step underflow."""
         if self._sizes is None or step.name not in ("*", "/"):
             return False, False
@@ -164,13 +164,13 @@ class Writer:
 
     def _size(self, cell: Any) -> Size:
         if id(cell) not in self._known:
-            result = self._sized(cell)
+            result = self._compute_size(cell)
             if not result.most + result.off <= HUGE:
                 raise NotTraceable("the size")
             self._known[id(cell)] = result
         return self._known[id(cell)]
 
-    def _sized(self, cell: Any) -> Size:
+    def _compute_size(self, cell: Any) -> Size:
         assert self._sizes is not None
         if isinstance(cell, Column):
             return self._sizes[cell.name]
@@ -189,7 +189,7 @@ class Writer:
         return self._product(cell, one, other)
 
     def _product(self, step: Step, one: Size, other: Size) -> Size:
-        first, second = self._guarded(step)
+        first, second = self._find_guards(step)
         a = max(one.least, TINY) if first else one.least
         b = max(other.least, TINY) if second else other.least
         if step.name == "/":
@@ -206,7 +206,7 @@ class Writer:
         return result
 
 
-def _inside(step: Step) -> list[Step]:
+def _find_inner_steps(step: Step) -> list[Step]:
     """Return the steps inside of one."""
     result: dict[int, Step] = {}
     waiting = [step]
@@ -218,17 +218,17 @@ def _inside(step: Step) -> list[Step]:
     return list(result.values())
 
 
-def _leaf(cell: Any) -> str:
+def _write_leaf(cell: Any) -> str:
     if isinstance(cell, Column):
-        return quoted(cell.name)
+        return quote_identifier(cell.name)
     if isinstance(cell, bool):
         return "TRUE" if cell else "FALSE"
     if not (isinstance(cell, float) and math.isfinite(cell)):
         raise NotTraceable("a constant")
-    return literal(cell)
+    return write_float(cell)
 
 
-def scaling(norm: float) -> int:
+def find_exponent(norm: float) -> int:
     """Return by what power of two numbers are multiplied before they are rounded: 52 − e.
 
     It is from 2⁰ to 2⁹⁵³, so multiplying by it neither underflows nor, for what is at most the norm, overflows.
@@ -238,12 +238,12 @@ def scaling(norm: float) -> int:
     return 52 - math.frexp(norm)[1]  # norm < 2^e
 
 
-def whole(expression: str, exponent: int) -> str:
+def write_whole(expression: str, exponent: int) -> str:
     """Return an expression times a power of two, as a whole number."""
-    return f"CAST(ROUND({expression} * {literal(math.ldexp(1.0, exponent))}) AS BIGINT)"
+    return f"CAST(ROUND({expression} * {write_float(math.ldexp(1.0, exponent))}) AS BIGINT)"
 
 
-def total(column: str, tests: Sequence[str]) -> str:
+def write_total(column: str, tests: Sequence[str]) -> str:
     """Return the sum of a column of whole numbers over the rows for which all tests hold, as text."""
     chosen = f"CASE WHEN {' AND '.join(tests)} THEN {column} END" if tests else column
     return f"CAST(COALESCE(SUM({chosen}), 0) AS VARCHAR)"

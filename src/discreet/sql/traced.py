@@ -2,7 +2,7 @@
 
 Kernels are array-API generic, so they also run on a row whose cells are expressions. What comes out says how each of
 the kernel's numbers follows from the row's columns, for a database to compute (``text``): the same operations, in
-the same order, and nothing that somebody would have to write a second time.
+the same order, without a second implementation.
 
 Only what every database rounds as IEEE 754 asks is written down: sums, differences, products, quotients, minima,
 maxima, comparisons and choices. Anything else, and every question that only a real row could answer, raises
@@ -43,7 +43,7 @@ class Step:
 
     def __init__(self, name: str, *operands: Any) -> None:
         self.name, self.operands, self.range = name, operands, ANYTHING
-        if name in ARITHMETIC and isinstance(operands[1], float) and not _constant(operands[0]):
+        if name in ARITHMETIC and isinstance(operands[1], float) and not _is_constant(operands[0]):
             low, high = sorted(ARITHMETIC[name](end, operands[1]) for end in operands[0].range)
             self.range = (low, high) if low <= high else ANYTHING
 
@@ -58,7 +58,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = ARITHMETIC | {
 TRUTHS = (*(OPERATORS.keys() - ARITHMETIC.keys()), "not")
 
 
-def _constant(cell: Any) -> bool:
+def _is_constant(cell: Any) -> bool:
     return isinstance(cell, float | bool)
 
 
@@ -66,11 +66,11 @@ def _apply(name: str, a: Any, b: Any) -> Any:
     """Return an operation on two cells: computed for constants, else written down."""
     if name in ARITHMETIC:
         a, b = _as_number(a), _as_number(b)
-    if name == "/" and _constant(b) and b == 0.0:
+    if name == "/" and _is_constant(b) and b == 0.0:
         raise NotTraceable(name)
-    if _constant(a) and _constant(b):
+    if _is_constant(a) and _is_constant(b):
         return OPERATORS[name](a, b)
-    if name in ("least", "greatest") and isinstance(b, float) and not _constant(a):
+    if name in ("least", "greatest") and isinstance(b, float) and not _is_constant(a):
         low, high = a.range  # what is clipped already
         if (name == "least" and high <= b) or (name == "greatest" and low >= b):
             return a
@@ -78,22 +78,22 @@ def _apply(name: str, a: Any, b: Any) -> Any:
 
 
 def _not(a: Any) -> Any:
-    return (not a) if _constant(a) else Step("not", a)
+    return (not a) if _is_constant(a) else Step("not", a)
 
 
-def _choice(test: Any, a: Any, b: Any) -> Any:
-    return (a if test else b) if _constant(test) else Step("case", test, a, b)
+def _choose(test: Any, a: Any, b: Any) -> Any:
+    return (a if test else b) if _is_constant(test) else Step("case", test, a, b)
 
 
 def _as_number(cell: Any) -> Any:
     """Return a cell as a number: 1 for true and 0 for false."""
-    if _constant(cell):
+    if _is_constant(cell):
         return float(cell)
     truth = isinstance(cell, Step) and cell.name in TRUTHS
     return Step("case", cell, 1.0, 0.0) if truth else cell
 
 
-def _cells(value: Any) -> NDArray[Any]:
+def _to_cells(value: Any) -> NDArray[Any]:
     """Return numbers as an array of cells."""
     if isinstance(value, Traced):
         return value.cells
@@ -104,7 +104,7 @@ def _cells(value: Any) -> NDArray[Any]:
 
 
 def _elementwise(apply: Callable[..., Any], *arrays: Any) -> Traced:
-    given = [_cells(one) for one in arrays]
+    given = [_to_cells(one) for one in arrays]
     result = np.empty(np.broadcast_shapes(*(cells.shape for cells in given)), dtype=object)
     result[...] = np.frompyfunc(apply, len(given), 1)(*given)  # a single cell comes without an array
     return Traced(result)
@@ -115,7 +115,7 @@ def _operation(name: str) -> Callable[[Any, Any], Traced]:
     return lambda one, other: _elementwise(partial(_apply, name), one, other)
 
 
-def _swapped(name: str) -> Callable[[Any, Any], Traced]:
+def _swapped_operation(name: str) -> Callable[[Any, Any], Traced]:
     return lambda one, other: _elementwise(partial(_apply, name), other, one)
 
 
@@ -139,10 +139,15 @@ class Traced:
 
     def __getitem__(self, key: Any) -> Traced:
         result = self.cells[key]
-        return Traced(result if isinstance(result, np.ndarray) else _cells(result))
+        return Traced(result if isinstance(result, np.ndarray) else _to_cells(result))
 
-    __add__, __radd__, __sub__, __rsub__ = _operation("+"), _swapped("+"), _operation("-"), _swapped("-")
-    __mul__, __rmul__, __truediv__ = _operation("*"), _swapped("*"), _operation("/")
+    __add__, __radd__, __sub__, __rsub__ = (
+        _operation("+"),
+        _swapped_operation("+"),
+        _operation("-"),
+        _swapped_operation("-"),
+    )
+    __mul__, __rmul__, __truediv__ = _operation("*"), _swapped_operation("*"), _operation("/")
     __lt__, __le__, __gt__, __ge__ = _operation("<"), _operation("<="), _operation(">"), _operation(">=")
     __eq__, __ne__ = _operation("="), _operation("<>")  # type: ignore[assignment]
     __and__, __or__ = _operation("and"), _operation("or")
@@ -155,7 +160,7 @@ class Traced:
         return _elementwise(_not, self)
 
     def __bool__(self) -> bool:
-        if self.cells.size == 1 and _constant(self.cells.reshape(-1)[0]):
+        if self.cells.size == 1 and _is_constant(self.cells.reshape(-1)[0]):
             return bool(self.cells.reshape(-1)[0])
         raise NotTraceable("a branch")
 
@@ -180,7 +185,7 @@ class Namespace:
 
     def asarray(self, value: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:
         """Return constants as cells."""
-        return Traced(_cells(value))
+        return Traced(_to_cells(value))
 
     def astype(self, x: Traced, dtype: Any, *, copy: bool = True, device: Any = None) -> Traced:
         """Return numbers."""
@@ -190,7 +195,7 @@ class Namespace:
 
     def full(self, shape: tuple[int, ...], value: float, *, dtype: Any = None, device: Any = None) -> Traced:
         """Return a constant in every cell."""
-        return Traced(_cells(np.full(shape, float(value))))
+        return Traced(_to_cells(np.full(shape, float(value))))
 
     def ones(self, shape: tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Traced:
         """Return ones."""
@@ -214,42 +219,42 @@ class Namespace:
 
     def where(self, test: Any, a: Any, b: Any) -> Traced:
         """Return one or the other."""
-        return _elementwise(_choice, test, a, b)
+        return _elementwise(_choose, test, a, b)
 
     def isnan(self, x: Traced) -> Traced:
         """Return False: the rows of a block are complete."""
-        return Traced(_cells(np.zeros(x.shape, dtype=bool)))
+        return Traced(_to_cells(np.zeros(x.shape, dtype=bool)))
 
     def any(self, x: Traced) -> Traced:
         """Return whether one of the cells is true; for constants."""
-        return Traced(_cells(np.asarray(any(_constants(x)))))
+        return Traced(_to_cells(np.asarray(any(_check_constants(x)))))
 
     def take(self, x: Traced, indices: Any, *, axis: int) -> Traced:
         """Return some of the columns; the indices may have been turned into cells."""
-        places = np.reshape(_constants(indices), np.shape(_cells(indices)))
+        places = np.reshape(_check_constants(indices), np.shape(_to_cells(indices)))
         return Traced(np.take(x.cells, places.astype(np.int64), axis=axis))
 
     def stack(self, arrays: Sequence[Traced], *, axis: int = 0) -> Traced:
         """Return arrays side by side along a new axis."""
-        return Traced(np.stack([_cells(one) for one in arrays], axis=axis))
+        return Traced(np.stack([_to_cells(one) for one in arrays], axis=axis))
 
     def concat(self, arrays: Sequence[Traced], *, axis: int = 0) -> Traced:
         """Return arrays one after the other."""
-        return Traced(np.concatenate([_cells(one) for one in arrays], axis=axis))
+        return Traced(np.concatenate([_to_cells(one) for one in arrays], axis=axis))
 
 
 NAMESPACE = Namespace()
 
 
-def _constants(x: Any) -> list[float]:
+def _check_constants(x: Any) -> list[float]:
     """Return cells that are all constants."""
-    cells = _cells(x).reshape(-1).tolist()
-    if not all(map(_constant, cells)):
+    cells = _to_cells(x).reshape(-1).tolist()
+    if not all(map(_is_constant, cells)):
         raise NotTraceable("a value")
     return cells
 
 
-def columns(names: Sequence[str], ranges: Sequence[tuple[float, float]] | None = None) -> Traced:
+def make_row(names: Sequence[str], ranges: Sequence[tuple[float, float]] | None = None) -> Traced:
     """Return a row of columns, shape (1, k), that lie in these ranges."""
     cells = np.empty((1, len(names)), dtype=object)
     cells[0, :] = [Column(name, *(ranges[place] if ranges else ANYTHING)) for place, name in enumerate(names)]

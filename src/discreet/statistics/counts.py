@@ -23,7 +23,7 @@ from discreet.noise import Bits
 from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 from discreet.scales import ColumnScale, as_days, place_of
 from discreet.statistics.request import Request, check_scale, statistic, unwrap
 from discreet.statistics.statistic import Statistic
@@ -51,7 +51,7 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
     Examples
     --------
     >>> labels, edges = calendar_bins("month", 18276.0, 18350.0)
-    >>> labels, [day_text(edge) for edge in edges]
+    >>> labels, [format_day(edge) for edge in edges]
     (('2020-01', '2020-02', '2020-03'), ['2020-01-15', '2020-02-01', '2020-03-01', '2020-03-30'])
     """
     first, last = int(low), int(high)
@@ -69,7 +69,7 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
         raise ArgumentError(
             "bins",
             bins,
-            f"at least two of them between the declared days, {day_text(first)} and {day_text(last)}",
+            f"at least two of them between the declared days, {format_day(first)} and {format_day(last)}",
             write="bins='day'",
         )
     labels = tuple(_bin_label(bins, int(start)) for start in starts)
@@ -80,9 +80,9 @@ def _bin_label(bins: str, start: int) -> str:
     """Return the label of a bin: 2023, 2023-01, 2023-W05 or 2023-01-31."""
     if bins == "week":
         # A week has the year of its Thursday, and a first week may begin before the year 1.
-        year, week, _ = datetime.date.fromisoformat(day_text(start + THURSDAY)).isocalendar()
+        year, week, _ = datetime.date.fromisoformat(format_day(start + THURSDAY)).isocalendar()
         return f"{year:04d}-W{week:02d}"
-    return day_text(start)[: {"year": 4, "month": 7, "day": 10}[bins]]
+    return format_day(start)[: {"year": 4, "month": 7, "day": 10}[bins]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +129,7 @@ class Counts(Statistic):
             return [*axes, (self.columns[0], self.labels)]
         if self.edges is not None:
             dated = any(scale.kind == "date" for scale in self._scales)
-            edges = [day_text(edge) if dated else edge for edge in self.edges.tolist()]
+            edges = [format_day(edge) if dated else edge for edge in self.edges.tolist()]
             return [*axes, (self.columns[0], list(pairwise(edges)))]
         return axes
 

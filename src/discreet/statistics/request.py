@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, get_args, g
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive, probability, shown
+from discreet.arguments import UNSHOWN, ArgumentError, format_value, integer, iterable, positive, probability
 from discreet.door import Curator, open_rows
 from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
@@ -221,7 +221,7 @@ class ColumnRequest(Request[Result]):
         if not named or len(set(named)) != len(named):
             raise ValueError(f"{cls.argument}={columns!r}: expected at least one column, each once")
         if len(named) > 1 and (cls.one or (columns is None and cls.argument == "column")):
-            raise ValueError(f"{cls.argument}={shown(columns)}: expected one of {', '.join(map(repr, named))}")
+            raise ValueError(f"{cls.argument}={format_value(columns)}: expected one of {', '.join(map(repr, named))}")
         return named, single
 
     @cached_property

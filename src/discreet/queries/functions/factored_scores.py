@@ -41,7 +41,7 @@ from discreet.queries.functions.user_functions import Array
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
-from discreet.records.declared.spaces import to_host
+from discreet.records.generic_arrays import to_host
 
 COMPANY = 2.0**-40  # how much a score may differ beside other rows, in widths
 AT_A_TIME = 2**20  # how many scores are in memory at a time

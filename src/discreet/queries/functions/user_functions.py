@@ -43,7 +43,7 @@ from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question, RowQuery
 from discreet.records import Block, Box
-from discreet.records.declared.spaces import to_host
+from discreet.records.generic_arrays import to_host
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from discreet.arguments import ArgumentError, nonnegative, positive
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import on_device
+from discreet.records.generic_arrays import on_device
 
 
 def _check_space(space: Any) -> None:

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Loss, Neighbors
-from discreet.noise.distributions import Draw
 from discreet.noise.draws import ChooseDirection, ChooseFrame
+from discreet.noise.grid_noise import Draw
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Query, Question, pack_gram, pack_squares

@@ -23,7 +23,7 @@ from discreet.queries.question import Part, Query
 from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.operators import Operator, upper_norm
 from discreet.records import Block, Box, Contributions, Records
-from discreet.records.declared.spaces import on_device, to_host
+from discreet.records.generic_arrays import on_device, to_host
 
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting

@@ -7,8 +7,8 @@ A user may write:
 - A list of pairs, one a column, or a NumPy array of shape (d, 2).
 - A mapping of a column's name to a pair, or to its declaration (``Number``, ``Category``). Only these columns are read.
 
-A list of low ends with a list of high ends is none of these, and a pair of lists is refused: for two columns nobody
-could tell which was meant. It is written ``Box(low=[0, 40], high=[120, 250])``.
+A list of low ends with a list of high ends is none of these, and a pair of lists is refused: for two columns it
+would be ambiguous. Write ``Box(low=[0, 40], high=[120, 250])`` instead.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arguments import iterable, shown
-from discreet.records.declared.columns import Category, Column, Number, without_gaps
+from discreet.arguments import format_value, iterable
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
+from discreet.records.declared.columns import Category, Column, Number, fill_gaps
 from discreet.records.declared.schema import Schema
-from discreet.records.declared.spaces import Ball, Box
 
 Pair: TypeAlias = tuple[float, float]
 Bounds: TypeAlias = Box | Ball | Mapping[str, Pair | Column] | Sequence[Pair] | Pair
@@ -54,23 +55,24 @@ def read_bounds(bounds: Any, classes: Any = None) -> Box | Ball | Schema:
     ('age', 'ward')
     """
     if classes is not None or isinstance(bounds, Mapping):
-        return _schema(bounds, classes)
+        return _read_schema(bounds, classes)
     if isinstance(bounds, Box | Ball):
         return bounds
     if is_pair(bounds):
         return Box(*bounds)
     if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list | np.ndarray) for one in bounds):
-        raise ValueError(  # a pair of lists: nobody can tell what was meant
-            f"bounds={shown(bounds)}: expected one pair a column, in a list; write for example "
-            f"bounds=[(0, 120), (40, 250)]{_as_box(bounds)}"
+        raise ValueError(  # a pair of lists is ambiguous
+            f"bounds={format_value(bounds)}: expected one pair a column, in a list; write for example "
+            f"bounds=[(0, 120), (40, 250)]{_suggest_box(bounds)}"
         )
     if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) and all(map(is_pair, bounds)):
         try:
             return Box(*zip(*bounds, strict=True))
         except ValueError as error:
-            raise ValueError(f"bounds={shown(bounds)}: {error}{_as_box(bounds)}") from None
+            raise ValueError(f"bounds={format_value(bounds)}: {error}{_suggest_box(bounds)}") from None
     raise ValueError(
-        f"bounds={shown(bounds)}: expected declared bounds, never taken from the rows; {WRITE}{_as_box(bounds)}"
+        f"bounds={format_value(bounds)}: expected declared bounds, never taken from the rows; "
+        f"{WRITE}{_suggest_box(bounds)}"
     )
 
 
@@ -92,11 +94,11 @@ def space_of(bounds: Any) -> Box | Ball:
 def read_pair(argument: str, pair: Any, write: str) -> Number:
     """Return the column of numbers whose bounds are one pair."""
     if not is_pair(pair):
-        raise ValueError(f"{argument}={shown(pair)}: expected (low, high) {write}")
+        raise ValueError(f"{argument}={format_value(pair)}: expected (low, high) {write}")
     try:
         return Number(*pair)
     except ValueError as error:
-        raise ValueError(f"{argument}={shown(pair)}: {error}") from None
+        raise ValueError(f"{argument}={format_value(pair)}: {error}") from None
 
 
 def is_pair(bounds: Any) -> bool:
@@ -105,7 +107,7 @@ def is_pair(bounds: Any) -> bool:
     >>> is_pair((0, 120)), is_pair([(0, 120), (40, 250)])
     (True, False)
     """
-    return isinstance(bounds, tuple | list | np.ndarray) and _flat(bounds) and len(bounds) == 2
+    return isinstance(bounds, tuple | list | np.ndarray) and _is_flat(bounds) and len(bounds) == 2
 
 
 def box_columns(box: Box) -> list[Number]:
@@ -113,16 +115,16 @@ def box_columns(box: Box) -> list[Number]:
     return [Number(*pair) for pair in box.intervals()]
 
 
-def filled(declared: Schema) -> Schema:
+def fill_number_gaps(declared: Schema) -> Schema:
     """Return the schema of rows without gaps: every number is filled, so that it is declared that no row is dropped.
 
     There is nothing to fill.
     """
-    numbers = {name: without_gaps(column) for name, column in declared.numbers.items()}
+    numbers = {name: fill_gaps(column) for name, column in declared.numbers.items()}
     return replace(declared, columns=tuple((dict(declared.columns) | numbers).items()))
 
 
-def _schema(bounds: Any, classes: Any) -> Schema:
+def _read_schema(bounds: Any, classes: Any) -> Schema:
     """Return the schema of columns that are declared by name."""
     for argument, given in (("bounds", bounds), ("classes", classes)):
         if given is not None and not isinstance(given, Mapping):
@@ -139,17 +141,19 @@ def _schema(bounds: Any, classes: Any) -> Schema:
             raise ValueError(f"classes[{name!r}]: expected a column that is not among the bounds too")
         columns[name] = values if isinstance(values, Category) else Category(values)
     if not columns:
-        raise ValueError(f"bounds={shown(bounds)}: expected declared columns, never taken from the rows; {WRITE_NAMED}")
+        raise ValueError(
+            f"bounds={format_value(bounds)}: expected declared columns, never taken from the rows; {WRITE_NAMED}"
+        )
     return Schema(columns)
 
 
-def _flat(bounds: Any) -> bool:
+def _is_flat(bounds: Any) -> bool:
     return iterable(bounds) and not any(map(iterable, bounds))
 
 
-def _as_box(bounds: Any) -> str:
+def _suggest_box(bounds: Any) -> str:
     """Return how to write bounds that look like low ends and high ends; nothing where they do not."""
-    if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == 2 and all(map(_flat, bounds)):
+    if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) == 2 and all(map(_is_flat, bounds)):
         low, high = (list(np.asarray(end).tolist()) for end in bounds)
         if len(low) == len(high):
             return f". For low ends and then high ends write Box(low={low}, high={high})"

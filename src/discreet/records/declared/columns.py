@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, iterable, shown
-from discreet.records.cells import category_key, is_gap
-from discreet.records.cells import date as days_of
-from discreet.records.declared.spaces import as_number, check_ends, set_fields, vector
+from discreet.arguments import ArgumentError, choice, format_value, iterable
+from discreet.records.cells import category_key, is_gap, read_date
+from discreet.records.declared.declared_numbers import as_number, as_vector, check_interval, set_fields
 
 MISSING = ("drop", "fill")
 WRITE = "for example Number(0, 120)"
@@ -72,11 +71,11 @@ class Number:
     def __init__(
         self, low: Any = None, high: Any = None, missing: str = "drop", fill: float | None = None, log: bool = False
     ) -> None:
-        least, most = vector("low", low, WRITE), vector("high", high, WRITE)
+        least, most = as_vector("low", low, WRITE), as_vector("high", high, WRITE)
         if isinstance(least, tuple) or isinstance(most, tuple):
             raise ArgumentError("low, high", (low, high), "one number each", WRITE)
-        check_ends(least, most, WRITE)
-        if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
+        check_interval(least, most, WRITE)
+        if _check_fill(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
             given, fill = fill, as_number(fill)
             if not least <= fill <= most:
                 inside = f"a number from low={least!r} to high={most!r}, declared and not taken from the rows"
@@ -95,11 +94,11 @@ class Number:
 
     @property
     def scale(self) -> str:
-        """What the values are: "linear", or "log"."""
+        """The scale of the values: "linear" or "log"."""
         return "log" if self.log else "linear"
 
     @property
-    def filled_with(self) -> float:
+    def fill_value(self) -> float:
         """The number to fill, NaN where the row is dropped."""
         return math.nan if self.fill is None else self.fill
 
@@ -148,7 +147,7 @@ class Date:
         write = "write for example Date('2020-01-01', '2025-12-31')"
         if not first < last:
             raise ValueError(f"low='{first}' is not before high='{last}': expected low < high; {write}")
-        if _fills(missing, fill, "Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"):
+        if _check_fill(missing, fill, "Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"):
             fill = _day("fill", fill)
             if not first <= fill <= last:
                 raise ValueError(f"fill='{fill}': expected a day from low='{first}' to high='{last}'")
@@ -157,12 +156,12 @@ class Date:
     @property
     def ends(self) -> tuple[float, float]:
         """The bounds as days since 1970-01-01."""
-        return days_of(self.low), days_of(self.high)
+        return read_date(self.low), read_date(self.high)
 
     @property
-    def filled_with(self) -> float:
+    def fill_value(self) -> float:
         """The number to fill, NaN where the row is dropped."""
-        return math.nan if self.fill is None else days_of(self.fill)
+        return math.nan if self.fill is None else read_date(self.fill)
 
     def __repr__(self) -> str:
         more = "" if self.fill is None else f", missing='fill', fill='{self.fill}'"
@@ -171,7 +170,7 @@ class Date:
 
 def _day(argument: str, value: Any) -> datetime.date:
     """Return a declared day."""
-    days = days_of(value)
+    days = read_date(value)
     if not math.isfinite(days) or days != int(days):
         raise ArgumentError(argument, value, "a day", "for example '2020-01-01' or datetime.date(2020, 1, 1)")
     return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(days))
@@ -208,7 +207,7 @@ class Category:
         write = "for example Category(['female', 'male'])"
         if isinstance(values, str | bytes) or not iterable(values):
             raise ArgumentError("values", values, "the public categories, never taken from the rows", write)
-        values = tuple(map(_builtin, values))
+        values = tuple(map(_to_builtin, values))
         if not values or not all(isinstance(value, str | int) for value in values):
             raise ArgumentError("values", values, "at least one, each text, a whole number or a boolean", write)
         seen: dict[Hashable, Value] = {}
@@ -218,7 +217,7 @@ class Category:
             if key in seen:
                 raise ValueError(f"values: {seen[key]!r} and {value!r} are one category; expected each once")
             seen[key] = value
-        if _fills(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
+        if _check_fill(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
             if category_key(fill) not in seen:
                 raise ArgumentError("fill", fill, f"one of the declared categories {list(values)!r}")
             fill = seen[category_key(fill)]
@@ -236,7 +235,7 @@ class Category:
         return -1 if self.fill is None else self.values.index(self.fill)
 
     def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
-        """Return the code of each value, −1 for a gap and −2 for what is there and not declared; both are missing."""
+        """Return the code of each value, −1 for a gap and −2 for any other undeclared value; both are missing."""
         cells, codes = list(values), self._codes
         parsed: dict[str, int] = {}
 
@@ -258,7 +257,7 @@ Numeric = Number | Date
 Column = Number | Date | Category
 
 
-def without_gaps(column: Column) -> Column:
+def fill_gaps(column: Column) -> Column:
     """Return a column that drops no row: what it lacks is filled, with the middle, the first day or category."""
     if column.fill is not None:
         return column
@@ -266,7 +265,7 @@ def without_gaps(column: Column) -> Column:
     return replace(column, missing="fill", fill=fill / 2.0 + column.high / 2.0 if isinstance(column, Number) else fill)
 
 
-def _builtin(value: Any) -> Any:
+def _to_builtin(value: Any) -> Any:
     """Return NumPy's values and members of enumerations as Python's own, which a file can hold."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -275,11 +274,11 @@ def _builtin(value: Any) -> Any:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _fills(missing: str, fill: Any, write: str) -> bool:
+def _check_fill(missing: str, fill: Any, write: str) -> bool:
     """Return whether missing values are filled; an error where ``missing`` and ``fill`` do not go together."""
     choice("missing", missing, MISSING)
     if missing == "drop" and fill is not None:
-        raise ValueError(f"fill={shown(fill)} with missing='drop': write missing='fill', or leave fill out")
+        raise ValueError(f"fill={format_value(fill)} with missing='drop': write missing='fill', or leave fill out")
     if missing == "fill" and (fill is None or (isinstance(fill, float) and math.isnan(fill))):
         raise ArgumentError("fill", fill, "a declared value to fill", f"for example {write}")
     return missing == "fill"

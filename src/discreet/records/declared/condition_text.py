@@ -10,26 +10,26 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.arguments import meant
-from discreet.records.cells import category_key, date
+from discreet.arguments import suggest_name
+from discreet.records.cells import category_key, read_date
 from discreet.records.declared.conditions import (
     MOST_CHARACTERS,
     MOST_COMPARISONS,
     MOST_DEPTH,
-    Among,
-    Compared,
+    And,
     Condition,
-    Every,
+    Membership,
     Not,
-    Some,
-    as_written,
-    in_backticks,
-    joined,
-    limited,
-    shown_text,
-    too_much,
+    NumberComparison,
+    Or,
+    check_size,
+    is_read_as_written,
+    join_conditions,
+    quote_name,
+    shorten,
+    size_error,
 )
-from discreet.records.declared.spaces import as_number
+from discreet.records.declared.declared_numbers import as_number
 
 SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -70,7 +70,7 @@ class Parser:
         if not isinstance(text, str):
             raise ValueError(f"where={type(text).__name__}: expected a condition as text; {EXAMPLE}")
         if len(text) > MOST_CHARACTERS:
-            raise too_much(text)
+            raise size_error(text)
         self._text, self._categories = text, categories
         scales = numbers if isinstance(numbers, Mapping) else dict.fromkeys(numbers, "linear")
         self._kinds = {**scales, **dict.fromkeys(categories, "category")}  # of every declared column
@@ -78,7 +78,7 @@ class Parser:
         self._left = MOST_COMPARISONS
 
     def _error(self, expected: str, write: str = EXAMPLE) -> ValueError:
-        return ValueError(f"where={shown_text(self._text)}: expected {expected}; {write}")
+        return ValueError(f"where={shorten(self._text)}: expected {expected}; {write}")
 
     def _hint(self, usual: str) -> str:
         """Return what to write in the place of what looks like another language."""
@@ -102,7 +102,7 @@ class Parser:
                 "a condition in Python's syntax, with names that are no identifiers in backticks",
                 self._hint("write for example age >= 18 and `blood pressure` < 140"),
             )
-        return limited(self._condition(tree, 1))
+        return check_size(self._condition(tree, 1))
 
     def _source(self) -> str:
         """Return the text with a plain name for each name in backticks."""
@@ -125,7 +125,7 @@ class Parser:
                 pieces.append(f" {stem}{len(pieces)} ")  # spaces, or it would be one word with what stands beside it
                 self._names[pieces[-1].strip()] = name.replace("``", "`")
                 continue
-            if not piece[0].isprintable() or (rest is not None and ("#" in rest or not as_written(rest))):
+            if not piece[0].isprintable() or (rest is not None and ("#" in rest or not is_read_as_written(rest))):
                 raise self._error(
                     "one line without comments, and outside of strings no character that Python takes for another",
                     "write it in one line, and names with unusual characters in backticks",
@@ -133,24 +133,24 @@ class Parser:
             for character in rest or "":
                 level += (character in "([{") - (character in ")]}")
                 if level > MOST_DEPTH:
-                    raise too_much(self._text)
+                    raise size_error(self._text)
             pieces.append(piece[0])
         return "".join(pieces).strip(" ")
 
     def _condition(self, node: ast.expr, depth: int) -> Condition:
         if depth > MOST_DEPTH:
-            raise too_much(self._text)
+            raise size_error(self._text)
         match node:
             case ast.BoolOp(op=word, values=values):
                 parts = [self._condition(value, depth + 1) for value in values]
-                return joined(Every if isinstance(word, ast.And) else Some, parts)
+                return join_conditions(And if isinstance(word, ast.And) else Or, parts)
             case ast.UnaryOp(op=ast.Not(), operand=part):
                 return Not((self._condition(part, depth + 1),))
             case ast.Compare(left=left, ops=signs, comparators=others):
                 if len(signs) > self._left or depth + (len(signs) > 1) > MOST_DEPTH:
-                    raise too_much(self._text)
+                    raise size_error(self._text)
                 pairs = zip(pairwise([left, *others]), signs, strict=True)
-                return joined(Every, [self._compared(*pair, sign) for pair, sign in pairs])
+                return join_conditions(And, [self._compared(*pair, sign) for pair, sign in pairs])
             case ast.Name():
                 column = self._column(node)
                 raise self._error("a comparison, not a column alone", f"write {self._example(column, -1)}")
@@ -178,10 +178,10 @@ class Parser:
             if len(columns) > 1:
                 if dated[0] != dated[1]:
                     raise self._error(f"dates beside dates: one of {columns[0]!r} and {columns[1]!r} has numbers")
-                return Compared(columns[0], symbol, columns[1])
+                return NumberComparison(columns[0], symbol, columns[1])
             if dated[0]:
-                return Compared(columns[0], symbol, self._day(right, columns[0]), dated=True)
-            return Compared(columns[0], symbol, self._number(right, columns[0]))
+                return NumberComparison(columns[0], symbol, self._day(right, columns[0]), dated=True)
+            return NumberComparison(columns[0], symbol, self._number(right, columns[0]))
         write = f"write {self._example(labels[0])}"
         if len(columns) > 1:
             raise self._error(f"a declared value beside the column {labels[0]!r}, not a column", write)
@@ -197,18 +197,18 @@ class Parser:
             values = list(self._categories.get(name, ("female", "male")))[:2]
             raise self._error(
                 f"a column before {word!r} and a list of its declared values after it",
-                f"write for example {in_backticks(name)} {word} {values!r}",
+                f"write for example {quote_name(name)} {word} {values!r}",
             )
         column = self._column(left)
         if column not in self._categories:
             one, two = ("'2023-01-31'", "'2023-02-28'") if self._kinds[column] == "date" else ("1", "2")
             raise self._error(
                 f"a column of categories before {word!r}, and {column!r} has {'dates' if one != '1' else 'numbers'}",
-                f"write {in_backticks(column)} == {one} or {in_backticks(column)} == {two}",
+                f"write {quote_name(column)} == {one} or {quote_name(column)} == {two}",
             )
         self._left -= len(right.elts)
         if self._left < 0:
-            raise too_much(self._text)
+            raise size_error(self._text)
         return self._among(column, right.elts, within)
 
     def _among(self, column: str, nodes: Sequence[ast.expr], within: bool) -> Condition:
@@ -228,7 +228,7 @@ class Parser:
                 )
             codes.add(code)
         places = tuple(sorted(codes))
-        return Among(column, places, tuple(declared[code] for code in places), within)
+        return Membership(column, places, tuple(declared[code] for code in places), within)
 
     def _number(self, node: ast.expr, column: str) -> float:
         value = _literal(node)
@@ -236,15 +236,15 @@ class Parser:
         if result != value or math.isinf(result):  # NaN too, where it is no number
             raise self._error(
                 f"a finite number that a float holds beside {column!r}, or another column of numbers",
-                self._hint(f"write for example {in_backticks(column)} >= 18"),
+                self._hint(f"write for example {quote_name(column)} >= 18"),
             )
         return result + 0.0  # 0 for −0
 
     def _day(self, node: ast.expr, column: str) -> float:
-        days = date(_literal(node))
+        days = read_date(_literal(node))
         if not math.isfinite(days) or days != int(days):
             raise self._error(
-                f"a day beside {column!r}, which has dates", f"write for example {in_backticks(column)} >= '2023-01-31'"
+                f"a day beside {column!r}, which has dates", f"write for example {quote_name(column)} >= '2023-01-31'"
             )
         return days
 
@@ -252,22 +252,22 @@ class Parser:
         name = self._names.get(node.id, node.id)
         if name not in self._kinds:
             raise ValueError(
-                f"where={shown_text(self._text)}: the column {shown_text(name)} is not declared: expected one of "
+                f"where={shorten(self._text)}: the column {shorten(name)} is not declared: expected one of "
                 f"{', '.join(map(repr, self._kinds))}; write its name as it is declared, in backticks if it is no "
-                f"identifier{meant(name, self._kinds)}"
+                f"identifier{suggest_name(name, self._kinds)}"
             )
         return name
 
     def _example(self, column: str, place: int = 0) -> str:
         """Return a comparison of a column, of categories with the one in this place."""
         other = "2023-01-31" if self._kinds[column] == "date" else 1
-        return f"{in_backticks(column)} == {self._categories[column][place] if column in self._categories else other!r}"
+        return f"{quote_name(column)} == {self._categories[column][place] if column in self._categories else other!r}"
 
     def _as_a_name(self, *nodes: ast.expr) -> str:
         """Return what to write where a string is the name of a column."""
         for value in map(_literal, nodes):
             if isinstance(value, str) and value in self._kinds:
-                return f"write the column's name as {in_backticks(value)}, without quotes"
+                return f"write the column's name as {quote_name(value)}, without quotes"
         return EXAMPLE
 
     def _check_quotes(self, *nodes: ast.expr) -> None:
@@ -279,7 +279,7 @@ class Parser:
                 value = {"true": True, "false": False}.get(name.lower(), name)
                 raise self._error(
                     f"a declared value of {columns[0]!r}, text in quotes",
-                    f"write {in_backticks(columns[0])} == {value!r}",
+                    f"write {quote_name(columns[0])} == {value!r}",
                 )
 
 

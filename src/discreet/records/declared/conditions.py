@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
-from discreet.records.cells import day_text
+from discreet.records.cells import format_day
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
 
@@ -117,11 +117,11 @@ class Condition(ABC):
     def __and__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
-        return limited(joined(Every, [self, other]))
+        return check_size(join_conditions(And, [self, other]))
 
 
 @dataclass(frozen=True)
-class Compared(Condition):
+class NumberComparison(Condition):
     """A numeric column against a number, or another numeric column; ``dated`` where the number is a day."""
 
     column: str
@@ -146,14 +146,14 @@ class Compared(Condition):
 
     def __str__(self) -> str:
         if isinstance(self.other, str):
-            other = in_backticks(self.other)
+            other = quote_name(self.other)
         else:
-            other = f"'{day_text(self.other)}'" if self.dated else _digits(self.other)
-        return f"{in_backticks(self.column)} {self.symbol} {other}"
+            other = f"'{format_day(self.other)}'" if self.dated else _write_number(self.other)
+        return f"{quote_name(self.column)} {self.symbol} {other}"
 
 
 @dataclass(frozen=True)
-class Among(Condition):
+class Membership(Condition):
     """A column of categories against some of its declared values; ``codes`` are their places, in order."""
 
     column: str
@@ -179,8 +179,8 @@ class Among(Condition):
 
     def __str__(self) -> str:
         if len(self.values) == 1:
-            return f"{in_backticks(self.column)} {'==' if self.within else '!='} {self.values[0]!r}"
-        return f"{in_backticks(self.column)} {'in' if self.within else 'not in'} {list(self.values)!r}"
+            return f"{quote_name(self.column)} {'==' if self.within else '!='} {self.values[0]!r}"
+        return f"{quote_name(self.column)} {'in' if self.within else 'not in'} {list(self.values)!r}"
 
 
 @dataclass(frozen=True)
@@ -194,11 +194,11 @@ class Not(Condition):
         return ~self.parts[0].holds(x, codes, numbers, labels)
 
     def __str__(self) -> str:
-        return f"not {_inside(self.parts[0])}"
+        return f"not {_write_inside(self.parts[0])}"
 
 
 @dataclass(frozen=True)
-class Every(Condition):
+class And(Condition):
     """What holds where all of its parts do: two or more, none of the same kind; ``a and (b and c)`` is one of three."""
 
     parts: tuple[Condition, ...]
@@ -210,61 +210,61 @@ class Every(Condition):
         return reduce(type(self).join, [part.holds(x, codes, numbers, labels) for part in self.parts])
 
     def __str__(self) -> str:
-        return f" {self.word} ".join(map(_inside, self.parts))
+        return f" {self.word} ".join(map(_write_inside, self.parts))
 
 
 @dataclass(frozen=True)
-class Some(Every):
+class Or(And):
     """What holds where one of its parts does."""
 
     word: ClassVar[str] = "or"
     join: ClassVar[Callable[[Any, Any], Any]] = operator.or_
 
 
-def _inside(part: Condition) -> str:
+def _write_inside(part: Condition) -> str:
     """Return a condition as it is written inside of another."""
-    return f"({part})" if isinstance(part, Every) else str(part)
+    return f"({part})" if isinstance(part, And) else str(part)
 
 
-def joined(kind: type[Every], parts: Sequence[Condition]) -> Condition:
+def join_conditions(kind: type[And], parts: Sequence[Condition]) -> Condition:
     """Return several conditions as one, without parts of the same kind."""
     flat = [inner for part in parts for inner in (part.parts if type(part) is kind else (part,))]
     return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
-def limited(condition: Condition) -> Condition:
+def check_size(condition: Condition) -> Condition:
     """Return a condition that can be written down and read again."""
     shown = str(condition)
     if len(shown) > MOST_CHARACTERS or condition.depth > MOST_DEPTH or condition.comparisons > MOST_COMPARISONS:
-        raise too_much(shown)
+        raise size_error(shown)
     return condition
 
 
-def too_much(text: str) -> ValueError:
+def size_error(text: str) -> ValueError:
     """Return the error for a condition that is too long or too deep."""
     return ValueError(
-        f"where={shown_text(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
+        f"where={shorten(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
         f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels; write a shorter one, or make a column of it"
     )
 
 
-def shown_text(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return what the analyst wrote, or its beginning."""
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:76]} …{shown[-1]}"
 
 
-def as_written(text: str) -> bool:
+def is_read_as_written(text: str) -> bool:
     """Return whether Python reads names in the text as they are written."""
     return text.isprintable() and unicodedata.normalize("NFKC", text) == text
 
 
-def in_backticks(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a column's name as it is written in a condition."""
-    if name.isidentifier() and not keyword.iskeyword(name) and as_written(name):
+    if name.isidentifier() and not keyword.iskeyword(name) and is_read_as_written(name):
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
-def _digits(value: float) -> str:
+def _write_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

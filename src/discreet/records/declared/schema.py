@@ -41,9 +41,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arguments import ArgumentError, iterable, shown
+from discreet.arguments import ArgumentError, format_value, iterable
+from discreet.records.declared.ball import Ball
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, Column, Date, Number, Numeric
-from discreet.records.declared.spaces import Ball, Box, set_fields
+from discreet.records.declared.declared_numbers import set_fields
 from discreet.records.reading import Reading, Unit, check_no_limit
 
 UNIT = ("unit", "max_rows", "unit_type", "order")
@@ -62,7 +64,7 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"the schema is not valid TOML: {error}") from None
     except (ValueError, RecursionError, TypeError):  # a number of thousands of digits, a list of thousands of lists
         raise ValueError("the schema is not valid TOML: expected shorter numbers and flat lists") from None
-    _known("the schema", result, (*UNIT, "columns"))
+    _check_keys("the schema", result, (*UNIT, "columns"))
     columns = result.pop("columns", {})
     if not isinstance(columns, dict) or not columns:
         raise ValueError("the schema has no columns: write for example\n\n[columns.age]\nlow = 17\nhigh = 90")
@@ -74,14 +76,14 @@ def _column(name: str, values: Any) -> Column:
         raise ValueError(f"[columns.{_key(name)}]: write low = … and high = …, or values = […]")
     dated = any(isinstance(values.get(end), datetime.date | str) for end in ("low", "high"))
     kind: type[Column] = Category if "values" in values else Date if dated else Number
-    _known(f"[columns.{_key(name)}]", values, KEYS[kind])
+    _check_keys(f"[columns.{_key(name)}]", values, KEYS[kind])
     try:
         return kind(**values)
     except ValueError as error:
         raise ValueError(f"[columns.{_key(name)}]: {error}") from None
 
 
-def _known(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
+def _check_keys(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
     for key in values:
         if key not in keys:
             raise ValueError(f"{where}: the key {key!r} is not known; expected " + ", ".join(keys))
@@ -196,7 +198,7 @@ class Schema:
         if unit is not None and (not isinstance(unit, str) or not unit):
             raise ArgumentError("unit", unit, "the name of a column", "unit='patient_id'")
         if unit in names:
-            raise ValueError(f"unit={shown(unit)} is also one of the columns: leave it out of them")
+            raise ValueError(f"unit={format_value(unit)} is also one of the columns: leave it out of them")
         set_fields(self, columns=pairs, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order)
         if unit is None:
             check_no_limit(max_rows=max_rows, unit_type=unit_type, order=order)
@@ -259,11 +261,11 @@ class Schema:
 
 
 def as_reading(schema: Schema, block_rows: int) -> Reading:
-    """Return how rows of a schema's columns are read, in blocks of so many; whose they are is for the caller to say."""
+    """Return the reading of a schema's columns, in blocks of ``block_rows``; the caller adds the unit."""
     scales, ends = schema.scales, [column.ends for column in schema.numbers.values()]
     bounds = space = Box(*zip(*ends, strict=True)) if ends else None
     if "log" in scales:
         values: Any = [np.log(pair) if scale == "log" else pair for scale, pair in zip(scales, ends, strict=True)]
         space = Box(*np.transpose(values))
-    fills = tuple(None if column.fill is None else column.filled_with for column in schema.numbers.values())
+    fills = tuple(None if column.fill is None else column.fill_value for column in schema.numbers.values())
     return Reading(tuple(schema.numbers), scales, fills, bounds, space, schema.categories, None, block_rows)

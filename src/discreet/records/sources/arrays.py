@@ -13,8 +13,8 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
-from discreet.records.cells import dates, numbers
-from discreet.records.declared.spaces import taken, to_host
+from discreet.records.cells import read_dates, read_numbers
+from discreet.records.generic_arrays import take, to_host
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.source import LocalSource
@@ -23,7 +23,9 @@ from discreet.records.sources.source import LocalSource
 def check_array(data: Any) -> Any:
     """Return ``data`` as an array of rows that can be read; its shape and its type are what is looked at."""
     if isinstance(data, np.ndarray):
-        data = _unmasked(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)  # a subclass has operators
+        data = (
+            _fill_masked(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+        )  # a subclass has operators
     elif hasattr(data, "detach"):
         data = data.detach()  # torch: no gradient goes through the door
     check_shape(data)
@@ -37,8 +39,8 @@ def check_array(data: Any) -> Any:
     return data
 
 
-def _unmasked(data: Any) -> NDArray[Any]:
-    """Return a masked array with gaps: behind a mask there may be anything, and a masked cell is missing."""
+def _fill_masked(data: Any) -> NDArray[Any]:
+    """Return a masked array as one with gaps: a masked cell is missing, and the value under the mask is ignored."""
     if data.dtype.kind not in "biufOSUT":
         return np.asarray(data)
     exact = data.dtype.kind in "OSUTiu"  # as floats, large names of units would be confused
@@ -89,9 +91,9 @@ class ArraySource(LocalSource):
         everything = place == list(range(self._data.shape[1]))
         for start in range(0, self.rows(), reading.slab_rows):
             rows = self._data[start : min(start + reading.slab_rows, self.rows()), :]
-            chosen = rows if everything else taken(rows, place, axis=1)
+            chosen = rows if everything else take(rows, place, axis=1)
             if is_numpy_array(chosen) and chosen.dtype.kind in "OSUT":
-                chosen = _read(chosen, reading.scales)
+                chosen = _read_cells(chosen, reading.scales)
             labels = [_cells(rows[:, self._place[name]]) for name in reading.categories]
             yield DeclaredRows(chosen, reading.codes(labels, rows.shape[0]))
 
@@ -100,10 +102,10 @@ class ArraySource(LocalSource):
         yield self._ids or unit_cells(self._data[:, self._place[column]])
 
 
-def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:
+def _read_cells(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:
     """Return cells of objects or text as numbers, column by column."""
     columns = [
-        (dates if scale == "date" else numbers)(cells[:, j].tolist()) for j, scale in enumerate(scales)
+        (read_dates if scale == "date" else read_numbers)(cells[:, j].tolist()) for j, scale in enumerate(scales)
     ]  # fmt: skip
     return np.stack(columns, axis=1) if columns else np.empty((len(cells), 0))
 

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.sources.frames import need
-from discreet.records.sources.stored import Engine, quietly
+from discreet.records.sources.frames import import_optional
+from discreet.records.sources.stored import Engine, replace_errors
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")
@@ -84,25 +84,23 @@ class CsvEngine(Engine):
         The columns, in the order of the file.
     """
 
-    kind = "CSV file"
-
     def __init__(self, path: Path, separator: str, names: Sequence[str]) -> None:
-        self.files, self._separator = [path], separator
-        self.types = dict.fromkeys(names, "text")
+        super().__init__("CSV file", dict.fromkeys(names, "text"), [path])
+        self._separator = separator
 
     def rows(self) -> int:
         """Return how many lines there are after the first."""
-        with quietly():
+        with replace_errors():
             return sum(piece.count(b"\n") for piece in self._pieces())
 
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return columns of text."""
-        pa = need("pyarrow")
+        pa = import_optional("pyarrow")
         return [pa.schema([(name, pa.string()) for name in names]).empty_table()]
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns, as text."""
-        with quietly():
+        with replace_errors():
             for piece in self._pieces():
                 yield from self._table(piece, list(names)).to_batches(max_chunksize=rows)
 
@@ -139,7 +137,7 @@ class CsvEngine(Engine):
         if len(even):
             tables.append(self._by_arrow(b"".join([lines[place] for place in even.tolist()]), names))
         order = np.argsort(np.concatenate([others, even]), kind="stable")
-        return need("pyarrow").concat_tables(tables).take(order)
+        return import_optional("pyarrow").concat_tables(tables).take(order)
 
     def _odd(
         self, piece: bytes, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
@@ -173,7 +171,7 @@ class CsvEngine(Engine):
         return odd
 
     def _by_arrow(self, piece: bytes, names: list[str]) -> Any:
-        reader, string = need("pyarrow.csv"), need("pyarrow").string()
+        reader, string = import_optional("pyarrow.csv"), import_optional("pyarrow").string()
         return reader.read_csv(
             io.BytesIO(piece),
             reader.ReadOptions(use_threads=False, block_size=len(piece) + 1, column_names=list(self.types)),
@@ -188,7 +186,7 @@ class CsvEngine(Engine):
         )
 
     def _by_line(self, lines: list[bytes], names: list[str]) -> Any:
-        pa = need("pyarrow")
+        pa = import_optional("pyarrow")
         places = [list(self.types).index(name) for name in names]
         result: list[list[str | None]] = [[] for _ in names]
         for line in lines:

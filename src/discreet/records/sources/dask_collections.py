@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows
 from discreet.records.sources.arrays import ArraySource, check_array
-from discreet.records.sources.frames import TableSource, need
+from discreet.records.sources.frames import TableSource, import_optional
 from discreet.records.sources.source import (
     CompensatedSum,
     Contributions,
@@ -40,7 +40,7 @@ from discreet.records.sources.source import (
     Pair,
     Sizes,
     Source,
-    sizes,
+    count_sizes,
 )
 
 FAN_IN = 16
@@ -70,12 +70,12 @@ class _Task:
             return _Failure(type(error).__name__)
 
 
-def _delayed(work: Callable[..., Any]) -> Any:
-    return need("dask").delayed(_Task(work), pure=False, traverse=False)  # Dask does not look into it
+def _delay(work: Callable[..., Any]) -> Any:
+    return import_optional("dask").delayed(_Task(work), pure=False, traverse=False)  # Dask does not look into it
 
 
 @dataclass(frozen=True)
-class _OfPartition:
+class _PartitionTask:
     """Something to do with a partition, read as a source of its own."""
 
     declared: Reading
@@ -109,7 +109,7 @@ class _ChosenRows(LocalSource):
         return len(self._held.codes)
 
     def read(self, reading: Reading) -> Iterator[DeclaredRows]:
-        yield reading.of_declared(self._held, self.declared)
+        yield reading.select_columns(self._held, self.declared)
 
 
 def _merge(size: int, pairs: Sequence[Pair]) -> Pair:
@@ -130,17 +130,17 @@ def _count(source: LocalSource) -> dict[str, int]:
     return dict(zip(units.names(range(len(units))), counts, strict=True))
 
 
-def _many(max_rows: int, counts: Sequence[dict[str, int]]) -> tuple[frozenset[str], Sizes]:
+def _find_large_units(max_rows: int, counts: Sequence[dict[str, int]]) -> tuple[frozenset[str], Sizes]:
     """Return the units that have more rows than may count, and how many rows units have."""
     total: dict[str, int] = {}
     for partition in counts:
         for name, rows in partition.items():
             total[name] = total.get(name, 0) + rows
     over = frozenset(name for name, rows in total.items() if rows > max_rows)
-    return over, sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
+    return over, count_sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
 
 
-def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
+def _read_large_units(source: LocalSource) -> tuple[list[str], DeclaredRows]:
     """Return the rows of the units that a partition leaves out, with their names."""
     units, codes = source.count_units()
     out = units.find(UnitCells(sorted(source.left_out)))
@@ -181,7 +181,7 @@ class DaskSource(Source):
         self._parts = list(np.ravel(np.array(data.to_delayed(), dtype=object)))
 
     def _task(self, work: Callable[[LocalSource], Any]) -> Any:
-        return _delayed(_OfPartition(self.declared, self.reading, self._names, work))
+        return _delay(_PartitionTask(self.declared, self.reading, self._names, work))
 
     def _map(self, work: Callable[[LocalSource], Any], left_out: Any = ()) -> list[Any]:
         task = self._task(work)
@@ -190,29 +190,29 @@ class DaskSource(Source):
     @property
     def _choice(self) -> tuple[Any, Any, Any]:
         """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
-        return self._once("choice", self._choose)
+        return self._cache("choice", self._choose)
 
     def _choose(self) -> tuple[Any, Any, Any]:
-        counted = _delayed(partial(_many, self.declared.max_rows))(self._map(_count))
-        result = _computed(counted.persist)  # kept by the workers, for every later pass
-        many, rows = (_delayed(itemgetter(place))(result) for place in (0, 1))
-        chosen = _delayed(partial(_choose, self.declared))(self._map(_among, many))
-        return many, rows, _computed(chosen.persist)
+        counted = _delay(partial(_find_large_units, self.declared.max_rows))(self._map(_count))
+        result = _compute(counted.persist)  # kept by the workers, for every later pass
+        many, rows = (_delay(itemgetter(place))(result) for place in (0, 1))
+        chosen = _delay(partial(_choose, self.declared))(self._map(_read_large_units, many))
+        return many, rows, _compute(chosen.persist)
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""
         if self._names is None:
-            return int(_computed(lambda: len(self._data)))
+            return int(_compute(lambda: len(self._data)))
         if not np.isnan(self._data.shape[0]):
             return int(self._data.shape[0])
-        return int(_computed(_delayed(sum)(self._map(methodcaller("rows"))).compute))
+        return int(_compute(_delay(sum)(self._map(methodcaller("rows"))).compute))
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more; counted on the workers."""
-        one, several, more = _computed(self._choice[1].compute)
+        one, several, more = _compute(self._choice[1].compute)
         return one, several, more
 
-    def _each(self, work: Callable[[LocalSource], Any]) -> list[Any]:
+    def _map_all(self, work: Callable[[LocalSource], Any]) -> list[Any]:
         """Return what becomes of each partition, and of the rows that were chosen."""
         if self.reading.unit is None:
             return self._map(work)
@@ -221,24 +221,24 @@ class DaskSource(Source):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Partitions come to this process one after the other."""
-        for part in self._each(_blocks):
-            yield from _computed(part.compute)
+        for part in self._map_all(_blocks):
+            yield from _compute(part.compute)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers."""
-        merge, pairs = _delayed(partial(_merge, size)), self._each(methodcaller("partial", kernel, size))
+        merge, pairs = _delay(partial(_merge, size)), self._map_all(methodcaller("partial", kernel, size))
         while len(pairs) != 1:
             pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
-        return np.asarray(_computed(pairs[0].compute)[0])
+        return np.asarray(_compute(pairs[0].compute)[0])
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes; partitions come one after the other."""
-        parts = self._each(methodcaller("gather", kernel, width))
-        return np.concatenate([np.empty((0, width)), *(_computed(part.compute) for part in parts)])
+        parts = self._map_all(methodcaller("gather", kernel, width))
+        return np.concatenate([np.empty((0, width)), *(_compute(part.compute) for part in parts)])
 
 
-def _computed(work: Callable[[], Any]) -> Any:
-    """Return what Dask computes. Of an error only its type's name is told: text, cause and context may show rows."""
+def _compute(work: Callable[[], Any]) -> Any:
+    """Return what Dask computes. Of an error only its type's name is passed on: the rest may show rows."""
     try:
         result = work()
     except Exception as error:

@@ -1,7 +1,7 @@
-"""Tables that a database reads (``Table``): their rows are streamed, and sums are computed inside of the database.
+"""Rows of a table that a database reads: rows are streamed, and sums are computed inside of the database.
 
-**The sum in SQL.** ``summing`` writes the sum of a kernel over the declared rows; ``sql.text`` says what it guarantees.
-It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
+**The sum in SQL.** ``write_sum`` writes the sum of a kernel over the declared rows; ``sql.text`` has the guarantee. It
+is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
 dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
 Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``. The
 rows of the other units, ``Summing.others``, are read, and ``row_choice`` chooses among them.
@@ -15,131 +15,44 @@ says which of them count. Files have an order, and are read as in ``LocalSource`
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
 from discreet.records.cells import DAY, category_key
+from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category
-from discreet.records.declared.spaces import Box
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.row_choice import DeclaredRows, Units, choose_rows
-from discreet.records.sources.csv_files import CSV_SUFFIXES
-from discreet.records.sources.duckdb_tables import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
 from discreet.records.sources.frames import TableSource, unit_cells
-from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
-from discreet.records.sources.postgresql_tables import PostgreSQLEngine, database_address, is_postgresql
-from discreet.records.sources.source import CompensatedSum, Contributions, Kernel, Sizes, add_up, compute, sizes
-from discreet.records.sources.stored import Engine, Read, SqlEngine, StoredSource, as_frames, texts
+from discreet.records.sources.source import (
+    CompensatedSum,
+    Contributions,
+    Kernel,
+    Sizes,
+    compute,
+    count_sizes,
+    sum_vectors,
+)
+from discreet.records.sources.stored import Read, SqlEngine, StoredSource, as_frames, read_texts
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
     Size,
     Writer,
-    literal,
-    quoted,
-    scaling,
-    text_literal,
-    total,
-    whole,
+    find_exponent,
+    quote_identifier,
+    write_float,
+    write_text,
+    write_total,
+    write_whole,
 )
-from discreet.sql.traced import NotTraceable, Step, Traced, columns
-
-PASSWORD = re.compile(r"(://[^:/@]*):.*@")
+from discreet.sql.traced import NotTraceable, Step, Traced, make_row
 
 
-@dataclass(frozen=True, repr=False)
-class Table:
-    """A table that a database reads in a stream; sums of moments are computed inside of the database.
-
-    A password in the location is never shown, and a pickle leaves it out.
-
-    Parameters
-    ----------
-    location : str or path
-        A CSV file (``.csv``, ``.tsv``, also with ``.gz``), in which one line is one row; a Parquet file or a folder of
-        them, an Arrow file (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by
-        DuckDB; or the URL of a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in
-        ``PGPASSWORD`` or ``~/.pgpass``.
-    table : str, optional
-        Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
-    per_unit : bool
-        For a view: the owner declares that each of its rows is made from the rows of one person, and from public
-        tables, alone. A view with window functions, aggregates or joins can put other people's values into a person's
-        cells. Then one person more would change the rows of others, and no bound holds. Nothing can check this, and
-        every release says that it was declared. Tables and files need no such declaration.
-
-    Examples
-    --------
-    >>> Table("postgresql://ann:secret@db/clinic", "visits")
-    Table('postgresql://ann:***@db/clinic', 'visits')
-    """
-
-    location: str | os.PathLike[str]
-    table: str | None = None
-    per_unit: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.location, str | os.PathLike):
-            raise ArgumentError("location", self.location, "a path, or a URL of PostgreSQL")
-        if is_postgresql(self.location):
-            database_address(str(self.location))  # refuses a password in other places
-        if not (self.table is None or (isinstance(self.table, str) and self.table)):
-            raise ArgumentError("table", self.table, "the name of a table, or None")
-
-    def engine(self) -> Engine:
-        """Return what reads it; errors are about files, servers and names."""
-        engine: Engine
-        if is_postgresql(self.location):
-            engine = PostgreSQLEngine(str(self.location), self.table)
-        elif isinstance(self.location, str) and "://" in self.location:
-            scheme = self.location.partition("://")[0]
-            raise ValueError(f"location: expected a path, or a URL of PostgreSQL; got one of {scheme!r}")
-        else:
-            engine = duckdb_engine(Path(self.location), self.table)
-        if engine.view and not self.per_unit:
-            raise ValueError(
-                f"table={self.table!r} is a view: expected a table, or the owner's word that each row of the view is "
-                "made from the rows of one person, and from public tables, alone; write Table(location, table, "
-                "per_unit=True), or make a table of it"
-            )
-        return engine
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        server = is_postgresql(self.location)
-        location = database_address(str(self.location)).url if server else self.location  # without its password
-        return Table, (location, self.table, self.per_unit)
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-    def __repr__(self) -> str:
-        shown = PASSWORD.sub(r"\1:***@", str(self.location))
-        table = "" if self.table is None else f", {self.table!r}"
-        return f"Table({shown!r}{table}{', per_unit=True' if self.per_unit else ''})"
-
-
-def open_table(data: Any) -> Engine:
-    """Return what reads a table, a file or a folder of Parquet files."""
-    if isinstance(data, Table):
-        return data.engine()
-    by_database = (*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES)
-    if is_postgresql(data) or str(data).lower().endswith(by_database):
-        return Table(data).engine()
-    return ParquetFiles(parquet_files(Path(data)))
-
-
-class Summing(NamedTuple):
+class SumQuery(NamedTuple):
     """A query for sums.
 
     Attributes
@@ -157,39 +70,39 @@ class Summing(NamedTuple):
     others: str | None
 
 
-def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
+def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> SumQuery:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
     if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.categories))]
-    x, codes = columns(numbers, _ranges(reading)), columns(labels)
-    result = _traced(each, Block(x, codes))
+    x, codes = make_row(numbers, _ranges(reading)), make_row(labels)
+    result = _trace(each, Block(x, codes))
     if result.shape != (1, size):
         raise NotTraceable("the shape")
     writer = Writer(_sizes(reading) if engine.careful else None)
-    terms = [_where(cell) for cell in result.cells[0]]
+    terms = [_split_conditions(cell) for cell in result.cells[0]]
     values = list({id(value): value for value, _ in terms}.values())
     names = {id(value): f"t{j}" for j, value in enumerate(values)}
-    exponent = scaling(each.norm)
+    exponent = find_exponent(each.norm)
     test = "TRUE"
     if reading.condition is not None:
         held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
         test = writer.write([held.cells.reshape(-1)[0]])[0]
     declared = zip(reading.numbers, reading.scales, reading.fills, strict=True)
-    cells = [_number(engine, *column) for column in declared]
-    cells += [_code(engine, name, column) for name, column in reading.categories.items()]
-    own = [quoted(name) for name in (*numbers, *labels)]
+    cells = [_write_number(engine, *column) for column in declared]
+    cells += [_write_code(engine, name, column) for name, column in reading.categories.items()]
+    own = [quote_identifier(name) for name in (*numbers, *labels)]
     raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
-    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
-    within, others = _limited(engine, reading)
+    kept = [f"{text} AS {quote_identifier(name)}" for text, name in zip(_write_clipping(reading), numbers, strict=True)]
+    within, others = _write_unit_limit(engine, reading)
     complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
     shared = writer.name_shared(values)
     rounded = [
-        f"{whole(text, exponent)} AS {names[id(value)]}"
+        f"{write_whole(text, exponent)} AS {names[id(value)]}"
         for value, text in zip(values, writer.write(values, each.norm), strict=True)
     ]
-    sums = [total(names[id(value)], writer.write(tests)) for value, tests in terms]
+    sums = [write_total(names[id(value)], writer.write(tests)) for value, tests in terms]
     layers = [
         (f"SELECT {', '.join(raw)} FROM {engine.relation} {within}", "read"),
         (f"SELECT {', '.join(kept + own[len(numbers) :])} FROM read WHERE {complete}", "kept"),
@@ -197,10 +110,10 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
         (f"SELECT {', '.join(own + rounded)} FROM chosen", "terms"),
     ]
     text = ", ".join(f"{name} AS ({query}{engine.fence})" for query, name in layers)
-    return Summing(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
+    return SumQuery(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
 
 
-def _where(cell: Any) -> tuple[Any, list[Any]]:
+def _split_conditions(cell: Any) -> tuple[Any, list[Any]]:
     """Return an expression without the factors that are 1 where something holds and else 0, and what must hold.
 
     So the numbers of all groups are computed once, and each sum takes those of its own group.
@@ -208,12 +121,12 @@ def _where(cell: Any) -> tuple[Any, list[Any]]:
     if isinstance(cell, Step) and cell.name == "*":
         for factor, rest in (cell.operands, cell.operands[::-1]):
             if isinstance(factor, Step) and factor.name == "case" and factor.operands[1:] == (1.0, 0.0):
-                value, tests = _where(rest)
+                value, tests = _split_conditions(rest)
                 return value, [factor.operands[0], *tests]
     return cell, []
 
 
-def _traced(each: Contributions, block: Block) -> Traced:
+def _trace(each: Contributions, block: Block) -> Traced:
     """Return a kernel's numbers as expressions; an error here is about symbols, not rows, and then rows are read."""
     try:
         result = each.rows(block)
@@ -224,10 +137,10 @@ def _traced(each: Contributions, block: Block) -> Traced:
     return result
 
 
-def _clipped(reading: Reading) -> list[str]:
+def _write_clipping(reading: Reading) -> list[str]:
     if not isinstance(reading.bounds, Box):
         return []
-    x = columns([f"x{j}" for j in range(len(reading.numbers))])
+    x = make_row([f"x{j}" for j in range(len(reading.numbers))])
     return Writer(None).write(list(reading.bounds.clip(x).cells[0]))
 
 
@@ -248,14 +161,14 @@ def _sizes(reading: Reading) -> dict[str, Size]:
     return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
 
 
-def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
+def _write_number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
-    kind, cell = engine.types[name], quoted(name)
+    kind, cell = engine.types[name], quote_identifier(name)
     if (scale == "date") != (kind in ("date", "timestamp")):
         raise NotTraceable(kind)
     if kind in ("date", "timestamp"):
         whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
-        day = f"FLOOR(CAST({whole} AS FLOAT8) / {literal(1.0 if kind == 'date' else float(DAY))})"
+        day = f"FLOOR(CAST({whole} AS FLOAT8) / {write_float(1.0 if kind == 'date' else float(DAY))})"
         within = f"{cell} >= DATE '0001-01-01' AND {cell} < DATE '9999-12-31' + 1"
         result = f"CASE WHEN {within} THEN {day} END"
     elif kind == "integer":
@@ -267,36 +180,36 @@ def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str
         result = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
-    return result if fill is None else f"COALESCE({result}, {literal(fill)})"
+    return result if fill is None else f"COALESCE({result}, {write_float(fill)})"
 
 
-def _code(engine: SqlEngine, name: str, category: Category) -> str:
+def _write_code(engine: SqlEngine, name: str, category: Category) -> str:
     """Return a category's number, filled; NULL where it is missing and the row is dropped."""
     kind, cases = engine.types[name], []
     for code, key in enumerate(map(category_key, category.values)):
         if kind == "text":
             if not isinstance(key, str):
                 raise NotTraceable("text that spells a number")
-            cases.append((f"{engine.exactly(name)} = {text_literal(key)}", code))
+            cases.append((f"{engine.exactly(name)} = {write_text(key)}", code))
         elif kind not in ("integer", "boolean", "float"):
             raise NotTraceable(kind)
         elif isinstance(key, int):  # declared categories are whole numbers or text, and text is no number
             wide = {"boolean": "INTEGER", "float": "FLOAT8"}.get(kind)  # a literal would be rounded to a FLOAT
-            cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
+            cell = quote_identifier(name) if wide is None else f"CAST({quote_identifier(name)} AS {wide})"
             test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
             cases.append((test, code))
-    other = "NULL" if category.fill is None else literal(float(category.fill_code))
-    texts = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
-    return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
+    other = "NULL" if category.fill is None else write_float(float(category.fill_code))
+    branches = "".join(f" WHEN {test} THEN {write_float(float(code))}" for test, code in cases)
+    return f"CASE{branches} ELSE {other} END" if branches else f"CAST({other} AS FLOAT8)"
 
 
-def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
+def _write_unit_limit(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
     """Return the rows of units that have no more rows than may count, and the rows of all other units."""
     if reading.unit is None:
         return "", None
-    unit = _unit(engine, reading.unit)
+    unit = _write_unit(engine, reading.unit)
     named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
-    many, name = (quoted(_unlike(word, engine.types)) for word in ("many", "name"))
+    many, name = (quote_identifier(_unused_name(word, engine.types)) for word in ("many", "name"))
     most = (
         f"SELECT {unit} AS {name} FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
     )
@@ -304,7 +217,7 @@ def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
     return f"WHERE {named} AND NOT {over}", f"WHERE {named} AND {over}"
 
 
-def _unlike(word: str, names: Iterable[str]) -> str:
+def _unused_name(word: str, names: Iterable[str]) -> str:
     """Return a name that no column has, in whatever case."""
     taken = {name.lower() for name in names}
     while word in taken:
@@ -312,10 +225,10 @@ def _unlike(word: str, names: Iterable[str]) -> str:
     return word
 
 
-def _unit(engine: SqlEngine, unit: Unit) -> str:
+def _write_unit(engine: SqlEngine, unit: Unit) -> str:
     kind = engine.types[unit.column]
     if kind == "integer":
-        return quoted(unit.column)
+        return quote_identifier(unit.column)
     if kind == "text" and unit.unit_type == "text" and engine.checks_text:
         return engine.exactly(unit.column)
     raise NotTraceable(kind)
@@ -349,11 +262,11 @@ class SqlSource(StoredSource):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return super().unit_sizes() if self._engine.ordered else self._once("sizes", self._count_sizes)
+        return super().unit_sizes() if self._engine.ordered else self._cache("sizes", self._count_sizes)
 
     def _count_sizes(self) -> Sizes:
         _, codes = self.count_units()
-        return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
+        return count_sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
     def _read_limited(self) -> Iterator[DeclaredRows]:
         if self._engine.ordered:
@@ -370,7 +283,7 @@ class SqlSource(StoredSource):
         names = as_frames(read(engine.select((column,), ()), size))
         codes = units.add([unit_cells(frame[column]) for frame in names])
         over = np.bincount(codes[codes >= 0], minlength=len(units)) > declared.max_rows
-        wanted = declared if over.any() else self.reading  # rows of whom there are too many are read in full
+        wanted = declared if over.any() else self.reading  # units with too many rows are read in full
         columns = tuple(dict.fromkeys((*wanted.names, column)))
         more: list[tuple[NDArray[np.int64], DeclaredRows]] = []
         for frame in as_frames(read(engine.select(columns, declared.numbers), size)):
@@ -386,7 +299,7 @@ class SqlSource(StoredSource):
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
             chosen = self._choose_among(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
-            yield self.reading.of_declared(chosen, declared)
+            yield self.reading.select_columns(chosen, declared)
 
     def _choose_among(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
@@ -409,31 +322,31 @@ class SqlSource(StoredSource):
 
     def _sum_by_database(self, each: Contributions, size: int) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
-        result = summing(self._engine, self.reading, each, size)
+        result = write_sum(self._engine, self.reading, each, size)
         try:
             with self._engine.snapshot() as read:
-                sums = texts(read, result.text)
+                sums = read_texts(read, result.text)
                 chosen = self._read_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
         total.add(np.array([math.ldexp(1.0, -result.exponent) * int(one) for one in sums]))
-        rows = [self.reading.of_declared(chosen, self.declared)]
-        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
+        rows = [self.reading.select_columns(chosen, self.declared)]
+        total.merge(sum_vectors(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
     def _read_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
         declared, unit = self.declared, self.declared.unit
         if unit is None:
-            return declared.no_rows()
+            return declared.empty_rows()
 
         def choose() -> DeclaredRows:
             query = f"{self._engine.select(tuple(dict.fromkeys(declared.needed)), declared.numbers)} {where}"
             frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
             codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
             rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
-            return self._choose_among(units, codes, [declared.no_rows(), *rows])
+            return self._choose_among(units, codes, [declared.empty_rows(), *rows])
 
         # The state of a database is None: its rows may change.
-        return choose() if self.state() is None else self._once("others", choose)
+        return choose() if self.state() is None else self._cache("others", choose)

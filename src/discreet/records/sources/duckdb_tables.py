@@ -2,7 +2,7 @@
 
 DuckDB computes sums over Parquet and Arrow files, and Arrow streams their rows: DuckDB fails at text that is not UTF-8.
 Paths are absolute and name one file each: in a path DuckDB would take ``*``, ``?`` and ``[`` for patterns. CSV files
-have a reader of their own (``csv_files``).
+are read without DuckDB (``csv_files``).
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.arguments import ArgumentError
-from discreet.records.sources.csv_files import CSV_SUFFIXES, CsvEngine, csv_header
-from discreet.records.sources.frames import need, unique_names
-from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
-from discreet.records.sources.stored import Engine, Read, SqlEngine, quietly
-from discreet.sql.text import quoted, text_literal
+from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.parquet_files import ParquetFiles
+from discreet.records.sources.stored import Engine, Read, SqlEngine, replace_errors
+from discreet.sql.text import quote_identifier, write_text
 
-DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
-ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
 TYPES |= {f"U{name}": "integer" for name in TYPES}
 TYPES |= {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "boolean", "VARCHAR": "text"}
@@ -43,6 +40,8 @@ class DuckDBEngine(SqlEngine):
     ----------
     kind : str
     relation : str
+    files : sequence of Path
+        The files that hold the rows; none for a table of a DuckDB file, whose rows may change.
     database : str
         A DuckDB file, which is opened to be read; or ``":memory:"``.
     view : bool
@@ -57,23 +56,30 @@ class DuckDBEngine(SqlEngine):
     microseconds = "epoch_us({cell})"
 
     def __init__(
-        self, kind: str, relation: str, database: str = ":memory:", table_name: Any = None, *, view: bool = False
+        self,
+        kind: str,
+        relation: str,
+        *,
+        files: Sequence[Path],
+        database: str = ":memory:",
+        table_name: tuple[str, str] | None = None,
+        view: bool = False,
     ) -> None:
-        self.kind, self.relation, self.view = kind, relation, view
+        self.relation, self.view = relation, view
         self._database = database
         self.table_name = table_name
-        with quietly(), self._connected() as connection:
+        with replace_errors(), self._connect() as connection:
             described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-        self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
+        Engine.__init__(self, kind, {row[0]: TYPES.get(row[1], "other") for row in described}, files)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         stored = self._database != ":memory:"
-        return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
+        return import_optional("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
 
     @contextmanager
     def snapshot(self) -> Iterator[Read]:
         """Return what reads one state of the database."""
-        with quietly(), self._connected() as connection:
+        with replace_errors(), self._connect() as connection:
             connection.execute("SET TimeZone = 'UTC'; BEGIN TRANSACTION")
             yield lambda query, rows: connection.sql(query).to_arrow_reader(rows)
 
@@ -90,15 +96,16 @@ class ParquetEngine(ParquetFiles, DuckDBEngine):
 
     def __init__(self, files: list[Path]) -> None:
         ParquetFiles.__init__(self, files)
-        names = _names(self.types)
+        names = check_names(self.types)
         for file, schema in zip(files, self.schemas, strict=True):
             if (schema.names, schema.types) != (self.schemas[0].names, self.schemas[0].types):
                 raise ValueError(
                     f"{str(file)!r} has other columns or types than {str(files[0])!r}: expected the same in all files "
                     "of a folder"
                 )
-        listed = ", ".join(text_literal(_one_file(str(file))) for file in files)
-        DuckDBEngine.__init__(self, self.kind, f"read_parquet([{listed}], hive_partitioning = false)")
+        paths = ", ".join(write_text(_escape_pattern(str(file))) for file in files)
+        relation = f"read_parquet([{paths}], hive_partitioning = false)"
+        DuckDBEngine.__init__(self, self.kind, relation, files=files)
         self.types = {name: self.types[name] for name in names}  # DuckDB may have added some
 
 
@@ -107,78 +114,49 @@ class ArrowEngine(DuckDBEngine):
 
     Parameters
     ----------
-    file : str
+    file : Path
     """
 
     ordered = True
     checks_text = False
 
-    def __init__(self, file: str) -> None:
-        self.files = [Path(file)]
+    def __init__(self, file: Path) -> None:
+        self._file = str(file)
         try:
-            names = _names(self._dataset().schema.names)
-        except (OSError, need("pyarrow").lib.ArrowInvalid):
-            raise ValueError(f"{file!r}: expected an Arrow file (Feather, version 2)") from None
-        super().__init__("Arrow file", ROWS)
+            names = check_names(self._dataset().schema.names)
+        except (OSError, import_optional("pyarrow").lib.ArrowInvalid):
+            raise ValueError(f"{self._file!r}: expected an Arrow file (Feather, version 2)") from None
+        super().__init__("Arrow file", ROWS, files=[file])
         self.types = {name: self.types[name] for name in names}
 
     def _dataset(self) -> Any:
-        return need("pyarrow.dataset").dataset(str(self.files[0]), format="ipc")
+        return import_optional("pyarrow.dataset").dataset(self._file, format="ipc")
 
-    def _connected(self) -> Any:
-        connection = super()._connected()
+    def _connect(self) -> Any:
+        connection = super()._connect()
         connection.register(ROWS, self._dataset())
         return connection
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, one at a time."""
-        with quietly():
+        with replace_errors():
             yield from self._dataset().to_batches(
                 columns=list(names), batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
             )
 
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return the types that the file states."""
-        with quietly():
+        with replace_errors():
             return [self._dataset().schema.empty_table().select(list(names))]
 
 
-def duckdb_engine(path: Path, table: str | None = None) -> Engine:
-    """Return the table that a path stands for; errors here are about files and names, never about rows.
-
-    Parameters
-    ----------
-    path : Path
-        A Parquet file or a folder of them; a CSV file (``.csv``, ``.tsv``, also with ``.gz``); an Arrow file
-        (``.arrow``, ``.feather``, ``.ipc``); or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``).
-    table : str, optional
-        Which table of a DuckDB file; needed where it has several.
-    """
-    path, name = path.absolute(), path.name.lower()
-    if name.endswith(DUCKDB_SUFFIXES):
-        return _stored(_existing(path), table)
-    if table is not None:
-        raise ArgumentError("table", table, f"None for {str(path)!r}, which holds one table")
-    if name.endswith(CSV_SUFFIXES):
-        return _csv(_existing(path))
-    if name.endswith(ARROW_SUFFIXES):
-        return ArrowEngine(str(_existing(path)))
-    return ParquetEngine(parquet_files(path))
-
-
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        raise FileNotFoundError(f"{str(path)!r}: no such file")
-    return path
-
-
-def _one_file(path: str) -> str:
-    """Return a path for DuckDB, in which no character stands for others."""
+def _escape_pattern(path: str) -> str:
+    """Return a path for DuckDB, which then takes no character of it for a pattern."""
     return re.sub(r"[*?\[]", r"[\g<0>]", path)
 
 
-def _names(names: Iterable[str]) -> list[str]:
-    """Return the names of columns, which DuckDB can tell apart."""
+def check_names(names: Iterable[str]) -> list[str]:
+    """Return the names of columns; raise unless DuckDB, which ignores case, can tell them apart."""
     result, seen = unique_names(names), dict[str, str]()
     for name in result:
         if not name:
@@ -192,17 +170,9 @@ def _names(names: Iterable[str]) -> list[str]:
     return result
 
 
-def _csv(path: Path) -> CsvEngine:
-    separator, header = csv_header(path)
-    if not any(header):
-        raise ValueError(
-            f"{str(path)!r}: expected a first line with the names of the columns, and a line feed after each line"
-        )
-    return CsvEngine(path, separator, _names(header))
-
-
-def _stored(path: Path, table: str | None) -> DuckDBEngine:
-    duckdb, failure = need("duckdb"), ""
+def open_duckdb_table(path: Path, table: str | None) -> DuckDBEngine:
+    """Return the engine of a table of a DuckDB file; ``table`` is needed where there are several."""
+    duckdb, failure = import_optional("duckdb"), ""
     try:
         with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
             result = connection.execute(TABLES).fetchall()
@@ -220,6 +190,8 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
         write = f"for example Table({path.name!r}, 'visits')"
         raise ArgumentError("table", table, f"one of the tables of {str(path)!r}: {known}", write)
     place, name, kind = places[table]
-    relation = ".".join(map(quoted, (catalog, place, name)))
+    relation = ".".join(map(quote_identifier, (catalog, place, name)))
     kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)
-    return DuckDBEngine(f"DuckDB {kind} {name!r}", relation, str(path), (place, name), view=view)
+    return DuckDBEngine(
+        f"DuckDB {kind} {name!r}", relation, files=(), database=str(path), table_name=(place, name), view=view
+    )

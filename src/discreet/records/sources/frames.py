@@ -42,7 +42,7 @@ POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
 EXTRAS = {"pyarrow": "sql", "duckdb": "sql", "adbc_driver_postgresql": "postgresql", "dask": "dask"}
 
 
-def need(module: str) -> Any:
+def import_optional(module: str) -> Any:
     """Return an optional module; an error that says what to install where it is absent."""
     try:
         return import_module(module)
@@ -88,14 +88,16 @@ def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
 
 def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
     """Check that the type of a column can hold what is wanted."""
-    if not readable(series, wanted):
+    if not is_readable(series, wanted):
         result, native = series.dtype, series.to_native()
         if isinstance(result, nw.Unknown):
             result = native.type if hasattr(native, "type") else native.dtype
-        raise ValueError(f"the column {name!r} has the type {result}: expected {wanted}; {_how(name, series, wanted)}")
+        raise ValueError(
+            f"the column {name!r} has the type {result}: expected {wanted}; {_suggest_conversion(name, series, wanted)}"
+        )
 
 
-def _how(name: str, series: nw.Series[Any], wanted: str) -> str:
+def _suggest_conversion(name: str, series: nw.Series[Any], wanted: str) -> str:
     """Return how to write a column that cannot be read."""
     if wanted is NAMES:
         how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
@@ -106,22 +108,26 @@ def _how(name: str, series: nw.Series[Any], wanted: str) -> str:
     return "write it as dates, or as text like 2023-01-31" if wanted is DATES else "convert it first"
 
 
-def readable(series: nw.Series[Any], wanted: str) -> bool:
+def is_readable(series: nw.Series[Any], wanted: str) -> bool:
     """Return whether a column's type can hold what is wanted; no cell is looked at.
 
     Types are looked at once, when the table is opened, and a refusal is its owner's to see. In pandas a column may also
     be of objects, whose cells are then read one by one.
     """
-    arrow = _arrow(series)
+    arrow = _to_arrow(series)
     if arrow is not None:
-        kind = arrow_values(arrow.type)
+        kind = arrow_value_type(arrow.type)
         uuid = str(getattr(arrow.type, "extension_name", "")) == "arrow.uuid"
         named = wanted is NAMES and (uuid or getattr(kind, "scale", 1) == 0)  # a decimal without a point
-        return named or _is(kind, ARROW[wanted])
-    return _polars_reads(series, wanted) if series.implementation.is_polars() else _pandas_reads(series, wanted)
+        return named or _is_arrow_type(kind, ARROW[wanted])
+    return (
+        _is_polars_readable(series, wanted)
+        if series.implementation.is_polars()
+        else _is_pandas_readable(series, wanted)
+    )
 
 
-def _polars_reads(series: nw.Series[Any], wanted: str) -> bool:
+def _is_polars_readable(series: nw.Series[Any], wanted: str) -> bool:
     dtype = series.to_native().dtype
     if wanted is NAMES:
         whole = bool(dtype.is_integer()) or getattr(dtype, "scale", 1) == 0
@@ -129,15 +135,15 @@ def _polars_reads(series: nw.Series[Any], wanted: str) -> bool:
     return dtype.base_type().__name__ in POLARS[wanted] or (bool(dtype.is_numeric()) and wanted is not DATES)
 
 
-def _pandas_reads(series: nw.Series[Any], wanted: str) -> bool:
+def _is_pandas_readable(series: nw.Series[Any], wanted: str) -> bool:
     native = series.to_native()
     dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
     return dtype.kind in {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
 
 
-def arrow_values(kind: Any) -> Any:
+def arrow_value_type(kind: Any) -> Any:
     """Return the Arrow type of the values behind a dictionary, a run-end encoding or an extension."""
-    pa = need("pyarrow")
+    pa = import_optional("pyarrow")
     while True:
         if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
             kind = kind.value_type
@@ -147,22 +153,26 @@ def arrow_values(kind: Any) -> Any:
             return kind
 
 
-def _is(kind: Any, names: tuple[str, ...]) -> bool:
-    return any(getattr(need("pyarrow").types, f"is_{name}")(kind) for name in names)
+def _is_arrow_type(kind: Any, names: tuple[str, ...]) -> bool:
+    return any(getattr(import_optional("pyarrow").types, f"is_{name}")(kind) for name in names)
 
 
-def numeric(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
+def to_floats(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
     """Return a column as floats, NaN where a cell holds no number; a column of dates as days."""
     if scale == "date":
-        times = _or_none(lambda: _times(series))
-        return cells.dates(plain(series)) if times is None or times.dtype.kind != "M" else cells.days(times)
+        times = _try(lambda: _to_times(series))
+        return (
+            cells.read_dates(to_python_values(series))
+            if times is None or times.dtype.kind != "M"
+            else cells.to_days(times)
+        )
     dtype = series.dtype
     machine = dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean)
     if machine and not isinstance(dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
         result: NDArray[Any] = series.to_numpy()
         if result.dtype.kind in "biuf":
             return result
-    return cells.numbers(plain(series))
+    return cells.read_numbers(to_python_values(series))
 
 
 def unit_cells(series: nw.Series[Any]) -> UnitCells:
@@ -173,22 +183,22 @@ def unit_cells(series: nw.Series[Any]) -> UnitCells:
         result: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
         if result.dtype.kind in "iu":
             return UnitCells(result, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
-    arrow = _arrow(series)
-    if arrow is not None and _is(arrow.type, TEXT[1:3]):
-        return _text_cells(arrow)
-    return UnitCells(plain(series))
+    arrow = _to_arrow(series)
+    if arrow is not None and _is_arrow_type(arrow.type, TEXT[1:3]):
+        return _encode_text(arrow)
+    return UnitCells(to_python_values(series))
 
 
-def _text_cells(arrow: Any) -> UnitCells:
+def _encode_text(arrow: Any) -> UnitCells:
     """Return a column of text: each text once, and then places."""
-    pa = need("pyarrow")
+    pa = import_optional("pyarrow")
     whole = arrow.cast(pa.large_string()).combine_chunks().dictionary_encode()  # of any size
-    names = plain(nw.from_native(pa.chunked_array([whole.dictionary]), series_only=True))
+    names = to_python_values(nw.from_native(pa.chunked_array([whole.dictionary]), series_only=True))
     gone = whole.indices.is_null().to_numpy(zero_copy_only=False)
     return UnitCells(whole.indices.fill_null(0).to_numpy(zero_copy_only=False), gone, names)
 
 
-def _or_none(read: Callable[[], Any]) -> Any:
+def _try(read: Callable[[], Any]) -> Any:
     """Return what is read, None where that fails; a panic of Polars is no Exception."""
     try:
         return read()
@@ -198,17 +208,17 @@ def _or_none(read: Callable[[], Any]) -> Any:
     return None
 
 
-def plain(series: nw.Series[Any]) -> list[Any]:
+def to_python_values(series: nw.Series[Any]) -> list[Any]:
     """Return a column as Python values, instants as NumPy's, None where a cell cannot be read.
 
     Whole numbers stay whole: from 2**53 on a float would make one unit of two.
     """
-    times = _or_none(lambda: _times(series))
-    result = _or_none(series.to_list) if times is None else list(times)
-    return [_or_none(partial(series.__getitem__, j)) for j in range(len(series))] if result is None else result
+    times = _try(lambda: _to_times(series))
+    result = _try(series.to_list) if times is None else list(times)
+    return [_try(partial(series.__getitem__, j)) for j in range(len(series))] if result is None else result
 
 
-def _arrow(series: nw.Series[Any]) -> Any:
+def _to_arrow(series: nw.Series[Any]) -> Any:
     """Return a column of Arrow, or of pandas where Arrow holds it, as Arrow's; else None."""
     native = series.to_native()
     if series.implementation.is_pyarrow():
@@ -218,16 +228,16 @@ def _arrow(series: nw.Series[Any]) -> Any:
     return None
 
 
-def _times(series: nw.Series[Any]) -> NDArray[Any] | None:
+def _to_times(series: nw.Series[Any]) -> NDArray[Any] | None:
     """Return a column of dates, times or durations as NumPy's, from the whole numbers that it stores; else None."""
-    arrow = _arrow(series)
+    arrow = _to_arrow(series)
     if arrow is not None:
-        return _arrow_times(arrow)
+        return _arrow_to_times(arrow)
     native, dtype = series.to_native(), series.dtype
     if series.implementation.is_polars() and dtype.is_temporal():
         resolution = "D" if isinstance(dtype, nw.Date) else getattr(dtype, "time_unit", "ns")
         counts = native.to_physical().cast(int).fill_null(NOT_A_TIME).to_numpy()
-        return _moments(counts, resolution, instant=isinstance(dtype, nw.Date | nw.Datetime))
+        return _view_as_times(counts, resolution, instant=isinstance(dtype, nw.Date | nw.Datetime))
     if series.implementation.is_pandas_like() and native.dtype.kind in "mM":
         zoned = getattr(native.dtype, "tz", None) is not None
         result: NDArray[Any] = (native.dt.tz_convert(None) if zoned else native).to_numpy()
@@ -235,20 +245,20 @@ def _times(series: nw.Series[Any]) -> NDArray[Any] | None:
     return None
 
 
-def _arrow_times(column: Any) -> NDArray[Any] | None:
-    pa = need("pyarrow")
-    kind = arrow_values(column.type)
-    if not _is(kind, TIMES):
+def _arrow_to_times(column: Any) -> NDArray[Any] | None:
+    pa = import_optional("pyarrow")
+    kind = arrow_value_type(column.type)
+    if not _is_arrow_type(kind, TIMES):
         return None
     if pa.types.is_run_end_encoded(column.type):
-        column = need("pyarrow.compute").run_end_decode(column)
+        column = import_optional("pyarrow.compute").run_end_decode(column)
     resolution = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
     stored = pa.int32() if kind.bit_width == 32 else pa.int64()
     counts = column.cast(kind).cast(stored).cast(pa.int64()).fill_null(NOT_A_TIME).to_numpy()
-    return _moments(counts, resolution, instant=pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+    return _view_as_times(counts, resolution, instant=pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def _moments(counts: NDArray[Any], resolution: str, *, instant: bool) -> NDArray[Any]:
+def _view_as_times(counts: NDArray[Any], resolution: str, *, instant: bool) -> NDArray[Any]:
     return counts.astype(np.int64, copy=False).view(f"{'M8' if instant else 'm8'}[{resolution}]")
 
 
@@ -281,8 +291,8 @@ class TableSource(LocalSource):
             piece = slice(start, min(start + step, self._rows))
             numbers = np.empty((piece.stop - start, len(reading.numbers)))
             for j, (name, scale) in enumerate(zip(reading.numbers, reading.scales, strict=True)):
-                numbers[:, j] = numeric(self._columns[name][piece], scale)
-            labels = [plain(self._columns[name][piece]) for name in reading.categories]
+                numbers[:, j] = to_floats(self._columns[name][piece], scale)
+            labels = [to_python_values(self._columns[name][piece]) for name in reading.categories]
             yield DeclaredRows(numbers, reading.codes(labels, len(numbers)))
 
     def unit_cells(self, column: str) -> Iterator[UnitCells]:

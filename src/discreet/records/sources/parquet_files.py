@@ -11,16 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.records.sources.frames import need, unique_names
-from discreet.records.sources.stored import Engine, quietly
+from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.stored import Engine, replace_errors
 
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
-    if "\n" in str(path):  # most likely rows, which must not be shown in an error
-        raise ValueError("data: expected the path of Parquet files, and got text of several lines; make a table of it")
     if path.exists() and not path.is_dir():
         return [path]
     files = sorted(path.rglob("*.parquet"))
@@ -33,10 +31,10 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _open(file: Path) -> Any:
-    parquet = need("pyarrow.parquet")
+    parquet = import_optional("pyarrow.parquet")
     try:
         return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
-    except need("pyarrow").lib.ArrowInvalid:
+    except import_optional("pyarrow").lib.ArrowInvalid:
         wrong = f"{str(file)!r}: expected a Parquet file, or one whose name ends with .csv, .arrow or .duckdb"
     raise ValueError(wrong)  # outside of the except block, so that nothing of the file comes along
 
@@ -49,17 +47,16 @@ class ParquetFiles(Engine):
     files : list of Path
     """
 
-    kind = "Parquet"
-
     def __init__(self, files: list[Path]) -> None:
-        self.files, self._rows = files, 0
+        self._rows = 0
         self.schemas: list[Any] = []  # Arrow's, of each file
         for file in files:
             with _open(file) as opened:
                 unique_names(opened.schema_arrow.names)
                 self.schemas.append(opened.schema_arrow)
                 self._rows += opened.metadata.num_rows
-        self.types = dict.fromkeys(self.schemas[0].names, "other")  # no database computes with them
+        types = dict.fromkeys(self.schemas[0].names, "other")  # no database computes with them
+        Engine.__init__(self, "Parquet", types, files)
 
     def rows(self) -> int:
         """Return how many rows the files say that they have."""
@@ -67,7 +64,7 @@ class ParquetFiles(Engine):
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, file by file."""
-        with quietly():
+        with replace_errors():
             for file in self.files:
                 with _open(file) as opened:
                     yield from opened.iter_batches(rows, columns=list(names), use_threads=False)

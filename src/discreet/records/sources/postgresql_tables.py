@@ -9,9 +9,9 @@ from urllib.parse import quote, urlsplit
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.ledger.address import Address
-from discreet.records.sources.frames import need, unique_names
-from discreet.records.sources.stored import Read, SqlEngine, quietly
-from discreet.sql.text import quoted, text_literal
+from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.stored import Read, SqlEngine, replace_errors
+from discreet.sql.text import quote_identifier, write_text
 
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
@@ -71,20 +71,22 @@ class PostgreSQLEngine(SqlEngine):
         if not isinstance(table, str) or not table or "\0" in table:
             raise ArgumentError("table", table, "the name of a table of the database", "table='visits'")
         self._address = database_address(url)
-        self.kind = f"PostgreSQL table {table!r}"
-        need("adbc_driver_postgresql")
+        import_optional("adbc_driver_postgresql")
         place, dot, name = table.partition(".")
-        names = [quoted(table)] + ([f"{quoted(place)}.{quoted(name)}"] if dot else [])  # as it stands, or with a schema
-        with self._reached() as connection:
-            if _answer(connection, ENCODING)[0]["encoding"] == "SQL_ASCII":  # a name that cannot be read would stop all
+        names = [quote_identifier(table)] + (
+            [f"{quote_identifier(place)}.{quote_identifier(name)}"] if dot else []
+        )  # as it stands, or with a schema
+        with self._connect_or_explain() as connection:
+            if _fetch(connection, ENCODING)[0]["encoding"] == "SQL_ASCII":  # a name that cannot be read would stop all
                 raise ValueError(
                     "the database has the encoding SQL_ASCII: expected one that says what text is, as UTF8"
                 )
-            tables = [(one, _answer(connection, DESCRIBE.format(name=text_literal(one)))) for one in names]
+            tables = [(one, _fetch(connection, DESCRIBE.format(name=write_text(one)))) for one in names]
         self.relation, described = next((found for found in tables if found[1]), tables[0])
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
-        self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
+        types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
+        super().__init__(f"PostgreSQL table {table!r}", types, files=())
         unique_names(self.types)
         self.table_name = (described[0]["place"], described[0]["found"])  # by the server's own search path
         self.view = described[0]["stored"] not in ("r", "p")  # not a table, nor one in partitions
@@ -95,11 +97,11 @@ class PostgreSQLEngine(SqlEngine):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def _reached(self) -> Any:
+    def _connect_or_explain(self) -> Any:
         """Return a connection; raise, with what the server says, where there is none. It says nothing of rows."""
         failure = ""
         try:
-            return self._connected()
+            return self._connect()
         except Exception as error:
             failure = type(error).__name__ + ": " + str(error).splitlines()[0].replace(self._url, "the URL")
         host = urlsplit(self._address.url).hostname or "this machine"
@@ -114,8 +116,8 @@ class PostgreSQLEngine(SqlEngine):
         more = "&" if "?" in server or "?" in user else "?"
         return f"postgresql://{user}{login}{at}{server}{more}client_encoding=UTF8"
 
-    def _connected(self) -> Any:
-        connection = need("adbc_driver_postgresql.dbapi").connect(self._url, autocommit=True)
+    def _connect(self) -> Any:
+        connection = import_optional("adbc_driver_postgresql.dbapi").connect(self._url, autocommit=True)
         with connection.cursor() as cursor:
             cursor.execute(SETTING)
             cursor.fetchall()
@@ -124,7 +126,7 @@ class PostgreSQLEngine(SqlEngine):
     @contextmanager
     def snapshot(self) -> Iterator[Read]:
         """Return what reads one state of the database."""
-        with quietly(), self._connected() as connection, ExitStack() as opened:
+        with replace_errors(), self._connect() as connection, ExitStack() as opened:
 
             def read(query: str, rows: int) -> Any:
                 cursor = opened.enter_context(connection.cursor())
@@ -137,7 +139,7 @@ class PostgreSQLEngine(SqlEngine):
 
     def number(self, name: str) -> str:
         """Return a column of numbers; decimals that no float holds are missing, as everywhere."""
-        cell = quoted(name)
+        cell = quote_identifier(name)
         if self.types[name] != "decimal":
             return cell
         tiny = f"CASE WHEN ABS({cell}) < 1e-300 THEN 0 ELSE {cell} END"
@@ -145,11 +147,11 @@ class PostgreSQLEngine(SqlEngine):
 
     def label(self, name: str) -> str:
         """Return a column of categories or of units."""
-        return f"CAST({quoted(name)} AS TEXT)" if self.types[name] in AS_TEXT else quoted(name)
+        return f"CAST({quote_identifier(name)} AS TEXT)" if self.types[name] in AS_TEXT else quote_identifier(name)
 
 
-def _answer(connection: Any, query: str) -> list[dict[str, Any]]:
-    with quietly(), connection.cursor() as cursor:
+def _fetch(connection: Any, query: str) -> list[dict[str, Any]]:
+    with replace_errors(), connection.cursor() as cursor:
         cursor.execute(query)
         found: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()
         return found

@@ -54,9 +54,9 @@ from array_api_compat import is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import integer
-from discreet.records.declared.spaces import UNIT_ROUNDOFF, to_host
+from discreet.records.generic_arrays import UNIT_ROUNDOFF, to_host
 from discreet.records.reading import Block, Reading
-from discreet.records.row_choice import DeclaredRows, UnitCells, Units, rows_that_count
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, select_rows
 
 Array = NDArray[np.float64]
 
@@ -121,10 +121,10 @@ Sizes: TypeAlias = tuple[int, int, int]
 Result = TypeVar("Result")
 
 
-def sizes(rows: NDArray[np.int64], max_rows: int) -> Sizes:
+def count_sizes(rows: NDArray[np.int64], max_rows: int) -> Sizes:
     """Return how many units have one row, from two to ``max_rows`` rows, and more, from the number of rows of each.
 
-    >>> sizes(np.array([1, 0, 3, 2, 9]), 3)
+    >>> count_sizes(np.array([1, 0, 3, 2, 9]), 3)
     (1, 2, 1)
     """
     one, over = int((rows == 1).sum()), int((rows > max_rows).sum())
@@ -161,7 +161,7 @@ class Source(ABC):
     reading : Reading
         What is read: all, until a view reads less.
     per_unit : bool
-        Whether they are those of a view, on the owner's word (``Table``).
+        Whether they are those of a view, declared by the owner (``Table``).
     backend : str or None
         Of a data frame in memory its library, as narwhals names it.
     """
@@ -172,18 +172,18 @@ class Source(ABC):
 
     def __init__(self, declared: Reading) -> None:
         self.declared = self.reading = declared
-        self._decided: dict[str, tuple[Any, Any]] = {}  # one for all views of the source
+        self._cached: dict[str, tuple[Any, Any]] = {}  # shared by all views of the source
 
     def state(self) -> Any:
-        """Return what changes where the rows change: of files, how large they are and when they were written."""
+        """Return a value that changes when the rows change: for files, their sizes and times of writing."""
         return None
 
-    def _once(self, what: str, decide: Callable[[], Result]) -> Result:
-        """Return what is decided once for all views of the source, as long as its state is the same."""
+    def _cache(self, what: str, decide: Callable[[], Result]) -> Result:
+        """Return a result that is computed once for all views of the source, as long as its state is the same."""
         state = self.state()
-        if what not in self._decided or self._decided[what][0] != state:
-            self._decided[what] = (state, decide())
-        result: Result = self._decided[what][1]
+        if what not in self._cached or self._cached[what][0] != state:
+            self._cached[what] = (state, decide())
+        result: Result = self._cached[what][1]
         return result
 
     @abstractmethod
@@ -241,12 +241,12 @@ class LocalSource(Source):
             out = units.find(UnitCells(list(self.left_out)))
             codes[np.isin(codes, out[out >= 0])] = -1
         most, order = self.declared.max_rows, self.declared.order
-        within = rows_that_count(codes, most, self.declared_rows, units.names, order)
-        return within, sizes(np.bincount(codes[codes >= 0]), most)
+        within = select_rows(codes, most, self.declared_rows, units.names, order)
+        return within, count_sizes(np.bincount(codes[codes >= 0]), most)
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
-        first, result = 0, [self.declared.no_rows()]
+        first, result = 0, [self.declared.empty_rows()]
         for rows in self.read(self.declared):
             start, stop = np.searchsorted(places, [first, first + len(rows.codes)])
             if start < stop:
@@ -256,14 +256,14 @@ class LocalSource(Source):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return self._once("choice", self._choose)[1]
+        return self._cache("choice", self._choose)[1]
 
     def _read(self) -> Iterator[DeclaredRows]:
         return self.read(self.reading) if self.reading.unit is None else self._read_limited()
 
     def _read_limited(self) -> Iterator[DeclaredRows]:
         """Yield rows, with whether they are within the limit of their unit."""
-        first, within = 0, self._once("choice", self._choose)[0]
+        first, within = 0, self._cache("choice", self._choose)[0]
         for rows in self.read(self.reading):
             keep = np.zeros(len(rows.codes), dtype=np.bool_)  # of a file that grows: none of the new rows
             keep[: max(len(within) - first, 0)] = within[first : first + len(keep)]
@@ -276,23 +276,23 @@ class LocalSource(Source):
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
-        return add_up(compute(self.reading, kernel, self._read(), cores=1), size)
+        return sum_vectors(compute(self.reading, kernel, self._read(), cores=1), size)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
-        return add_up(compute(self.reading, kernel, self._read()), size)[0]
+        return sum_vectors(compute(self.reading, kernel, self._read()), size)[0]
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         pieces = [np.empty((0, width))]
         for result in compute(self.reading, kernel, self._read()):
             if result.shape[1:] != (width,):
-                raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
+                raise ValueError(f"width={width}: expected a kernel that returns that many numbers for each row")
             pieces.append(result)
         return np.concatenate(pieces)
 
 
-def add_up(sums: Iterable[Array], size: int) -> Pair:
+def sum_vectors(sums: Iterable[Array], size: int) -> Pair:
     """Return the sum of vectors of a size, with its compensation."""
     total = CompensatedSum(size)
     for result in sums:

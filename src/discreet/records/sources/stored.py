@@ -19,18 +19,18 @@ import narwhals as nw
 
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
-from discreet.records.sources.frames import TableSource, check_types, need, unit_cells
+from discreet.records.sources.frames import TableSource, check_types, import_optional, unit_cells
 from discreet.records.sources.source import LocalSource
-from discreet.sql.text import quoted
+from discreet.sql.text import quote_identifier
 
 FAILED = (
     "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
     "may show rows. What was recorded for an answer stays recorded"
 )
-Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
+Read: TypeAlias = Callable[[str, int], Any]  # from a query and a batch size to Arrow's reader of batches
 
 
-class quietly:  # noqa: N801
+class replace_errors:  # noqa: N801
     """Replace an error of the database, whose text may show rows.
 
     An error that is raised while another one is handled keeps that one as its context, even with ``from None``. So the
@@ -52,35 +52,39 @@ class quietly:  # noqa: N801
 class Engine(ABC):
     """One table outside of memory.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         What it is, in words; without a password.
     types : mapping of str to str
         For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, ``"date"``, ``"timestamp"``,
         or anything else.
+    files : sequence of Path
+        The files that hold the rows; none for a database. Their state tells when they were written anew, so that
+        nothing that was read before is used again.
+
+    Attributes
+    ----------
     ordered : bool
         Whether rows come in the same order each time, as those of a file do and those of a database may not.
     view : bool
         Whether the rows are made by a query, which may put other people into them.
-    files : sequence of Path
-        The files that hold the rows; none for a database.
     """
 
-    kind: str
-    types: Mapping[str, str]
     ordered: bool = True
     view: bool = False
-    files: Sequence[Path] = ()
+
+    def __init__(self, kind: str, types: Mapping[str, str], files: Sequence[Path]) -> None:
+        self.kind, self.types, self.files = kind, types, files
 
     @abstractmethod
     def rows(self) -> int:
         """Return how many rows there are."""
 
     def state(self) -> Any:
-        """Return what changes where files are written anew; None for a database.
+        """Return a value that changes when a file is written anew; None for a database.
 
-        None where a file is gone, too, which whoever reads it will say.
+        None, too, where a file is gone: reading it then raises.
         """
         try:
             result = [os.stat(file) for file in self.files]
@@ -90,7 +94,7 @@ class Engine(ABC):
 
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
+        """Yield some of the columns as Arrow batches of at most about ``rows`` rows, in the order of the table."""
 
     @abstractmethod
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
@@ -132,11 +136,11 @@ class SqlEngine(Engine):
     def rows(self) -> int:
         """Return how many rows there are."""
         with self.snapshot() as read:
-            return int(texts(read, f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
+            return int(read_texts(read, f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
         raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield some of the columns as Arrow batches of at most about so many rows."""
+        """Yield some of the columns as Arrow batches of at most about ``rows`` rows."""
         with self.snapshot() as read:
             yield from read(self.select(names, numbers), rows)
 
@@ -149,23 +153,26 @@ class SqlEngine(Engine):
 
     def select(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Return a query for some of the columns."""
-        read = [f"{self.number(name) if name in numbers else self.label(name)} AS {quoted(name)}" for name in names]
+        read = [
+            f"{self.number(name) if name in numbers else self.label(name)} AS {quote_identifier(name)}"
+            for name in names
+        ]
         return f"SELECT {', '.join(read)} FROM {self.relation}"
 
     def number(self, name: str) -> str:
         """Return how to read a column of numbers."""
-        return quoted(name)
+        return quote_identifier(name)
 
     def label(self, name: str) -> str:
         """Return how to read a column of categories, or the unit's."""
-        return quoted(name)
+        return quote_identifier(name)
 
     def exactly(self, name: str) -> str:
         """Return a column of text that is compared character by character."""
-        return f'{quoted(name)} COLLATE "C"'
+        return f'{quote_identifier(name)} COLLATE "C"'
 
 
-def texts(read: Read, query: str) -> list[str]:
+def read_texts(read: Read, query: str) -> list[str]:
     """Return the one row of an answer that consists of text."""
     return [str(column[0]) for column in read(query, 1).read_all().columns]
 
@@ -194,7 +201,7 @@ class StoredSource(LocalSource):
 
     def rows(self) -> int:
         """Return how many rows the table has."""
-        return self._once("rows", self._engine.rows)
+        return self._cache("rows", self._engine.rows)
 
     def state(self) -> Any:
         """Return what changes where a file is written anew."""
@@ -215,5 +222,5 @@ class StoredSource(LocalSource):
 
 def as_frames(batches: Iterable[Any]) -> Iterator[nw.DataFrame[Any]]:
     """Yield Arrow batches as data frames, without empty ones."""
-    table = need("pyarrow").Table
+    table = import_optional("pyarrow").Table
     return (nw.from_native(table.from_batches([batch]), eager_only=True) for batch in batches if batch.num_rows)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer, positive, probability, shown
+from discreet.arguments import ArgumentError, choice, format_value, integer, positive, probability
 from discreet.door import Answer, Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
@@ -270,7 +270,7 @@ def m_estimate(
             raise ArgumentError("within", within, "None, unless the loss is a function")
     if (loss == "huber") != (k is not None):
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
-        raise ArgumentError("k", k, f"{wanted} for loss={shown(loss)}")
+        raise ArgumentError("k", k, f"{wanted} for loss={format_value(loss)}")
     bend = 0.0 if k is None else positive("k", k)
     options: dict[str, Any] = {"loss": loss, "bend": bend, "bins": bins, "counts": counts, "within": within}
     return MEstimateRequest.from_columns(data, column, epsilon, delta, declared, bits, **options, guess=rows)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, axes, choice, integer, positive, probability, shown
+from discreet.arguments import UNSHOWN, ArgumentError, axes, choice, format_value, integer, positive, probability
 from discreet.door import Curator
 from discreet.records import Records
 from discreet.records.declared.bounds import read_pair
@@ -266,7 +266,7 @@ def _scale(scale: float | None, epsilon: float | None, n: int) -> float:
         raise ArgumentError(("scale", "epsilon"), (scale, epsilon), "one of them", write="for example epsilon=1.0")
     rho = 1.0 / (positive("epsilon", epsilon) * n) if scale is None else positive("scale", scale)
     if not rho < 1.0:
-        given = f"scale={shown(scale)}" if epsilon is None else f"epsilon={shown(epsilon)}, n={n}"
+        given = f"scale={format_value(scale)}" if epsilon is None else f"epsilon={format_value(epsilon)}, n={n}"
         raise ValueError(f"{given}: expected a scale ρ = 1/(ε·n) below 1, got {rho:.3g}")
     return rho
 

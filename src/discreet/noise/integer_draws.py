@@ -1,0 +1,65 @@
+"""Arrays of exact integer draws: fills an array from a compiled sampler of ``kernels``, with fresh bits as needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable
+from discreet.noise.bits import Bits, as_bits
+from discreet.noise.reals import LazyWords
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Size = int | Iterable[int]
+
+_PIECE = 2**17  # words asked for at a time: a megabyte, which stays in the processor's cache
+
+
+def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> Integers:
+    """Return an array of draws of a compiled sampler. A draw that first words do not decide uses all bits.
+
+    The words of an unfinished draw stay in front of the fresh ones. Dropping a draw because it needs many words would
+    be a bias.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+    bits : Bits or None
+        ``None`` for secure ones.
+    name : str
+        The name of a sampler in ``kernels``.
+    given : numbers
+        The arguments of the sampler.
+    """
+    from discreet.noise import kernels
+
+    bits = as_bits(bits)
+    sampler = getattr(kernels, name)
+    shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
+    out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
+    words = np.empty(0, dtype=np.uint64)
+    done = 0
+    while done < out.size:
+        done, used, status = sampler.fill(words, out, done, *given)
+        words = words[used:]
+        if status == kernels.SHORT:
+            words = np.concatenate([words, bits.words(min(_PIECE, 32 * (out.size - done) + 64))])
+        elif status == kernels.TIE:
+            lazy = LazyWords(bits, words)
+            out[done], used = sampler.settle(lazy, 0, *given)
+            words, done = lazy.words[used:], done + 1
+        elif status == kernels.OVERFLOW:
+            raise OverflowError("a draw did not fit 64 bits; nothing was released")
+    return out.reshape(shape)
+
+
+def as_numbers(values: ArrayLike, name: str = "values") -> Array:
+    """Return an array of floats; text and objects are refused, not converted."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ArgumentError(name, UNSHOWN, f"numbers, got an array of {array.dtype}")
+    return array.astype(np.float64)
