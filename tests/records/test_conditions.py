@@ -235,10 +235,10 @@ ATTACKS = [
 
 @pytest.mark.parametrize("text", ATTACKS, ids=range(len(ATTACKS)))
 def test_an_attack_is_refused_at_once(text):
-    start = time.perf_counter()
+    start = time.thread_time()  # of this thread's own work, however busy the machine is
     with pytest.raises(ValueError, match=r"^where=.*expected") as error:
         read(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.thread_time() - start < 1.0
     assert len(str(error.value)) < 500
 
 
