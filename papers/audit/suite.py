@@ -47,7 +47,7 @@ def attack_subject(
 
         ask.__name__ = name
         if seconds is not None:
-            runs = attacking.runs_within(ask, pairs, seconds)
+            runs = attacking.estimate_runs(ask, pairs, seconds)
             few = runs == attacking.FEWEST
         claimed = None if subject.claimed is None else subject.claimed(at)
         return attacking.attack(
