@@ -106,7 +106,7 @@ class Measurements:
     @property
     def releases(self) -> tuple[Release, ...]:
         """All releases: of sums, then of choices."""
-        return tuple(one.release for one in (*self.sums, *self.choices))
+        return (*(one.release for one in self.sums), *(one.release for one in self.choices))
 
     @property
     def values(self) -> Array:

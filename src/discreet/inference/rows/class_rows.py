@@ -31,7 +31,8 @@ from discreet.inference.rows.gaussian_rows import (
     sample_covariance_roots,
     shape_covariances,
 )
-from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
+from discreet.inference.rows.layout import Rows
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.site_values import append_products
 from discreet.inference.rows.uniform_priors import UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedChoice, to_covariance

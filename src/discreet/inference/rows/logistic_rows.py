@@ -35,7 +35,8 @@ from discreet.inference.rows.gaussian_rows import (
     initialize_covariances,
     sample_covariance_roots,
 )
-from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
+from discreet.inference.rows.layout import Rows
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.site_values import append_products
 from discreet.inference.rows.whitened_normal import WhitenedNormal, to_covariance
 
