@@ -156,7 +156,7 @@ def test_a_spread_that_nothing_tells_stays_open(seeded):
     assert 1.1 < high < 2.4
     below, above = post.interval("a", 0.9)
     assert 0.42 < above - below < 1.0
-    with pytest.raises(TypeError, match="keep post"):
+    with pytest.raises(TypeError, match="save post"):
         pickle.dumps(post)
     with pytest.raises(AttributeError, match="classifier or a regression"):
         post.predict([[1.0]])
@@ -257,7 +257,7 @@ def test_a_range_that_depends_on_a_parameter(seeded):
 
 
 def test_a_prior_that_is_no_number(seeded):
-    with pytest.raises(ValueError, match="0 or no number"):
+    with pytest.raises(ValueError, match="0 or not a number"):
         dp.infer(measured_sum(seeded), shifted(lambda a, x: numpyro.factor("f", -jnp.inf)), rows=100.0, seed=0)
 
 
