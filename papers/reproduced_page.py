@@ -15,7 +15,7 @@ PAPERS = {
     "xi": "Mixture models and Bayes error: Xi, Kantarcioglu and Inan (2011)",
     "survey": "Signal processing and machine learning: Sarwate and Chaudhuri (2013)",
 }
-VERDICTS = {True: "It holds.", False: "It does not hold.", None: "It cannot be told."}
+VERDICTS = {True: "It holds.", False: "It does not hold.", None: "The runs do not decide it."}
 
 OPENING = """# The papers, reproduced
 

@@ -148,6 +148,6 @@ class Attack:
             noticed = f"; noise too small by a factor of {self.noticed:.3g} or more would have been noticed"
         return (
             f"<attack on {self.name}: the claim {self.claim} {verdict}. ε ≥ {self.epsilon:.3g}{kind}, with "
-            f"{self.confidence:.5g} confidence ({self.runs:,} runs a side; neighbours: {self.pair}; told by: "
+            f"{self.confidence:.5g} confidence ({self.runs:,} runs a side; neighbours: {self.pair}; score: "
             f"{self.score}){noticed}>"
         )

@@ -157,7 +157,7 @@ def estimate_difference(one: Observed, other: Observed) -> float:
     With known noise it is computed, which takes few runs. A learnt score must be better, or add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    _, number, *others = (told - noise for told in _try_scores(one, other, _learn_scores))
+    _, number, *others = (separated - noise for separated in _try_scores(one, other, _learn_scores))
     return max(*others, math.hypot(one.strength, max(number, 0.0)))
 
 
