@@ -441,7 +441,7 @@ def test_a_picture_of_an_attack():
         ({"subject": 7}, "expected an estimator of discreet, or a function"),
         ({"subject": len}, "pairs=None: expected neighbouring data sets"),
         ({"subject": len, "pairs": [1]}, "pairs=.*expected a discreet.audit.Pair"),
-        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected what is claimed"),
+        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected the guarantee to test"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "claimed": 1.0}, "claimed=1.0: expected a Guarantee"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "target": "y"}, "target='y': expected None"),
         ({"subject": dp.PCA(1, bounds=(0, 1), random_state=0)}, "random_state=0: expected None"),
