@@ -1,4 +1,4 @@
-"""Whether posteriors from releases mean what they say: simulation-based calibration, and coverage of intervals.
+"""Calibration of posteriors from releases: simulation-based calibration, and coverage of intervals.
 
     python benchmarks/bench_calibration.py mean       Gaussian rows, two adaptive releases with Gaussian noise
     python benchmarks/bench_calibration.py coin       a coin, eight releases of its heads with Laplace noise
@@ -6,18 +6,18 @@
     python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
     python benchmarks/bench_calibration.py            all of them
 
-For each set parameters are drawn, then rows, then releases; the posterior must hold the parameters as often as it
-says. ``mean`` and ``coin`` draw parameters from the model's prior, so that also their rank among the posterior's draws
-is uniform (Talts et al. 2018). ``logistic`` and ``mixture`` have priors far wider than what is drawn here: for them
-coverage alone is measured, component by component (components are matched to the true ones).
+For each set parameters are drawn, then rows, then releases; intervals of the posterior must hold the parameters at
+their level. ``mean`` and ``coin`` draw parameters from the model's prior, so that also their rank among the posterior's
+draws is uniform (Talts et al. 2018). ``logistic`` and ``mixture`` have priors far wider than what is drawn here: for
+them coverage alone is measured, component by component (components are matched to the true ones).
 
-Beside ``dp.infer`` stand two posteriors that are wrong. *naive* takes what was released for what the rows say.
+Two wrong posteriors are compared with ``dp.infer``. *naive* treats the released values as exact.
 *product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
-same rows are in all of them. And one that is right, without chains: ``coin`` sums over the heads, so that nothing is
-taken for normal; ``mean`` has the normal likelihood on a grid, its covariance changing with the parameters.
+same rows are in all of them. A third is right, and needs no chains: ``coin`` sums over the heads, without a
+normal approximation; ``mean`` has the normal likelihood on a grid, its covariance changing with the parameters.
 
 A table, a JSON of its numbers, and a figure of the ranks beside it (``--out``, build/calibration/NAME.json). Noise
-comes from seeded bits, so that the numbers can be had again; rows here are nobody's.
+comes from seeded bits, so that the numbers are reproducible; rows are synthetic.
 """
 
 from __future__ import annotations

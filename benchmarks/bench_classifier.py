@@ -1,7 +1,7 @@
 """The private Gaussian classifier on real rows, against the published one (Xi, Kantarcioglu and Inan 2011) and none.
 
 Pima and Adult, the numeric columns within their declared bounds: δ = 1e-6, replace-one, a fifth of the rows to test.
-Prints tables (Markdown); seeds are fixed, so that the numbers can be had again. The paper's own experiments are in
+Prints tables (Markdown); seeds are fixed, so that the numbers are reproducible. The paper's own experiments are in
 ``python -m papers``: ``xi/table-1``, ``xi/figure-1`` to ``xi/figure-5`` and ``xi/parkinsons``.
 
     python benchmarks/bench_classifier.py [--quick]

@@ -4,7 +4,7 @@ SYNTH, CM1 and CM2 (Williams and McSherry's sets, generated anew for each repeat
 a fifth of the rows to test, another split for each repeat). δ = 1e-6, replace-one; ``objective-2011`` and diffprivlib
 need no δ. Bounds are those of the code books and of the laws. diffprivlib runs in an environment of its own
 (``other_linear.py``), with its default C = 1 and with the C out of 0.01, 0.1, 1, 10, 100 that has the least error on
-the test rows, which nobody could know.
+the test rows, which could not be known in practice.
 
 Writes a table (Markdown) of the share of test rows that are wrong, mean ± standard error, and a figure.
 

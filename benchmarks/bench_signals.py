@@ -8,9 +8,9 @@ Prints tables (Markdown) and, with ``--out``, writes ``signals-length.png``.
 ``--only`` takes some of the parts, ``--quick`` shorter series.
 
 - length: the largest and the root mean square deviation over all running sums of T steps, for events of size 1 that
-  come or go and noise of deviation Δ (σ/Δ = 1): multiply by what a promise asks for, 4.22 at ε = 1, δ = 1e-6. Plain is
-  noise on every step, added up afterwards. They follow from the factors; ``measured`` is the root mean square of
-  (error/deviation) over all steps and runs of ``running_sum`` itself, on uniform times.
+  come or go and noise of standard deviation Δ (σ/Δ = 1): multiply by the σ/Δ that a guarantee needs, 4.22 at ε = 1, δ =
+  1e-6. Plain is noise on every step, added up afterwards. They follow from the factors; ``measured`` is the root mean
+  square of (error/deviation) over all steps and runs of ``running_sum`` itself, on uniform times.
 - filters: the same for filters, with the noise on the input, on the output, and between two factors.
 - time: ``running_sum`` of 200,000 events on a grid of T steps, relative to noise on every step added up, in the same
   run; and a ``Stream``'s time a step.

@@ -5,7 +5,7 @@ Prints tables (Markdown) and, with ``--out``, writes a figure.
     export OMP_NUM_THREADS=1
     python benchmarks/bench_statistics.py --cache build/statistics --out build/benchmarks
 
-Other libraries run in environments of their own; ``other_statistics.py`` says how to make them and what they promise.
+Other libraries run in environments of their own; ``other_statistics.py`` says how to make them and what they guarantee.
 Where these are not there, ours run alone. ``--only`` takes some of the parts, ``--quick`` few runs of each.
 
 - errors: root mean squared error against the statistic of the rows themselves, over runs of the noise, on the same rows

@@ -2,7 +2,7 @@
 
 Writes a table (Markdown) and two figures. 14 columns (all but fnlwgt), bounds and categories from the code book,
 δ = 1e-6. The other tool is dpmm, in an environment of its own; ``other_table.py`` says how to make it and what it
-promises. Without ``--other`` ours runs alone. Neighbours are add-remove, as the other tool's; ``--neighbors`` changes
+guarantees. Without ``--other`` ours runs alone. Neighbours are add-remove, as the other tool's; ``--neighbors`` changes
 ours.
 
     export OMP_NUM_THREADS=1

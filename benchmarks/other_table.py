@@ -5,7 +5,7 @@ Python 3.10 or 3.11 and pins its own NumPy and pandas, so it lives in an environ
 
     python3.11 -m venv build/dpmm && build/dpmm/bin/pip install dpmm==0.1.9
 
-What it promises: a tenth of ε for the bins and the rest for the model, at δ, by basic composition. Neighbours are
+Its guarantee: a tenth of ε for the bins and the rest for the model, at δ, by basic composition. Neighbours are
 add-remove (a count has sensitivity 1), but the bins take the number of rows as public. Bounds and categories are the
 declared ones. Its noise cannot be seeded; a seed says only which repetition this is.
 """

@@ -1,4 +1,4 @@
-"""What ``python -m papers`` does: run experiments of the papers, or, after the word ``audit``, attack the library."""
+"""The command line of ``python -m papers``: run experiments of the papers, or with ``audit`` attack the library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was written, and return the exit code."""
+    """Run the command, and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     return _audit(given[1:]) if given[:1] == ["audit"] else _reproduce(given)
 
@@ -28,22 +28,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reproduce(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m papers",
-        description="Run tables and figures of the papers with honest noise, and this library's methods beside them. "
-        "Data are public or made up: some are downloaded, or looked for in the folder that DISCREET_DATA names.",
+        description="Reproduce tables and figures of the papers with correct noise, and this library's methods beside "
+        "them. Data are public or synthetic: some are downloaded, or read from the folder that DISCREET_DATA names.",
         epilog="python -m papers audit attacks what the library releases: python -m papers audit --help",
     )
-    _shared(parser, what="entries, or how their names begin (dp-em); all of them where none is given")
+    _add_shared_arguments(parser, what="entries, or the beginning of their names (dp-em); by default all of them")
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller sizes: a minute or so each")
     parser.add_argument(
         "--out", type=Path, default=Path("build/reproduced"),
-        help="the folder for tables and pictures; a run that was stopped goes on there (default: %(default)s)",
+        help="the folder for tables and figures; an interrupted run is resumed there (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--page", type=Path,
-        help="write a page (Markdown) of all entries that the folder has; without names and --all nothing else is done",
+        help="write a page (Markdown) of all entries in the folder; without names and --all nothing else is done",
     )  # fmt: skip
     given = parser.parse_args(arguments)
-    chosen = _chosen(parser, given, list(ENTRIES), str.startswith)
+    chosen = _select(parser, given, list(ENTRIES), str.startswith)
     if given.list:
         print("\n".join(f"{name:<20}{experiment(name).title}" for name in chosen or ENTRIES))
         return 0
@@ -51,7 +51,7 @@ def _reproduce(arguments: Sequence[str]) -> int:
         try:
             outcome = run(experiment(name), given.out, quick=given.quick, jobs=given.jobs)
         except Exception as error:
-            error.add_note(f"{name}: what was measured is kept in {given.out}; the same command goes on")
+            error.add_note(f"{name}: results so far are saved in {given.out}; the same command resumes")
             raise
         print(section(outcome, given.out.as_posix()), flush=True)
     if given.page:
@@ -63,49 +63,49 @@ def _reproduce(arguments: Sequence[str]) -> int:
 def _audit(arguments: Sequence[str]) -> int:
     from discreet.cli.audit_command import describe_attacks
     from discreet.cli.printing import CommandOutput, OutputTable, show
-    from papers.audit.audited_page import kept_attacks
     from papers.audit.audited_page import page as audited_page
+    from papers.audit.audited_page import read_attacks
     from papers.audit.subjects import subjects
-    from papers.audit.suite import attacked, in_one_run
+    from papers.audit.suite import attack_all, audit_in_one_run
 
     parser = argparse.ArgumentParser(
         prog="python -m papers audit",
-        description="Attack what the library releases: run it on neighbouring data sets, made up, and count how well "
-        "they are told apart. Ends with 1 where a promise is broken.",
+        description="Attack what the library releases: run it on synthetic neighbouring data sets, and count how well "
+        "they are distinguished. The exit code is 1 if a guarantee is refuted.",
     )
-    _shared(parser, what="what to attack, or a part of its name")
+    _add_shared_arguments(parser, what="what to attack, or a part of its name")
     parser.add_argument(
-        "--seconds", type=float, default=8.0, help="of a processor, about, for each; at least 150 runs (default: 8)"
+        "--seconds", type=float, default=8.0, help="CPU time for each, about; at least 150 runs (default: 8)"
     )
-    parser.add_argument("--out", type=Path, help="the folder for what was found, as JSON")
-    parser.add_argument("--page", type=Path, help="write a page (Markdown) of what the folder of --out has")
+    parser.add_argument("--out", type=Path, help="the folder for the results, as JSON")
+    parser.add_argument("--page", type=Path, help="write a page (Markdown) of the results in the folder of --out")
     given = parser.parse_args(arguments)
     known = list(subjects())
-    chosen = _chosen(parser, given, known, lambda one, name: name.lower() in one.lower())
+    chosen = _select(parser, given, known, lambda one, name: name.lower() in one.lower())
     if given.list:
         print("\n".join(chosen or known))
         return 0
     if given.page and not given.out:
-        parser.error("--page: expected --out too, the folder with what was found")
+        parser.error("--page: expected --out too, the folder with the results")
     if given.out and given.out.exists() and not given.out.is_dir():
         parser.error(f"--out {given.out}: expected a folder")
     if not (chosen or given.page):
-        parser.error("expected what to attack: names, --all, or --list to see them")
+        parser.error("expected the names of attacks, --all, or --list to see them")
     for place in (given.out, given.page and given.page.parent):
         if place:
-            place.mkdir(parents=True, exist_ok=True)  # now, and not when all is attacked
+            place.mkdir(parents=True, exist_ok=True)  # before the attacks, which take long
     try:
-        before = kept_attacks(given.out) if given.out else {}
+        before = read_attacks(given.out) if given.out else {}
     except ValueError as error:
         parser.error(str(error))
-    attacks = attacked(chosen, seconds=given.seconds, jobs=given.jobs) if chosen else ()
+    attacks = attack_all(chosen, seconds=given.seconds, jobs=given.jobs) if chosen else ()
     new: dict[str, list[dict[str, Any]]] = {
         "attacks": sorted(
             tqdm(attacks, total=len(chosen), unit="attack", disable=None), key=lambda one: chosen.index(one["name"])
         ),
-        "one_run": in_one_run() if given.all else [],
+        "one_run": audit_in_one_run() if given.all else [],
     }
-    if given.out and chosen:  # what is there stays; the newer one of a name
+    if given.out and chosen:  # merge with earlier results; the newer one of a name wins
         kept = {kind: list({one["name"]: one for one in (*before[kind], *new[kind])}.values()) for kind in new}
         _write(given.out / "attacks.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     if given.page:
@@ -121,17 +121,17 @@ def _audit(arguments: Sequence[str]) -> int:
     return int(not all(one["holds"] for kind in new.values() for one in kind))
 
 
-def _shared(parser: argparse.ArgumentParser, what: str) -> None:
+def _add_shared_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help=what)
     parser.add_argument("--list", action="store_true", help="print the names, and run nothing")
     parser.add_argument("--all", action="store_true", help="run all of them")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes (default: 2)")
 
 
-def _chosen(
+def _select(
     parser: argparse.ArgumentParser, given: argparse.Namespace, known: list[str], fits: Callable[[str, str], bool]
 ) -> list[str]:
-    """Return what is named, or fits a name, in the order of the list; all of it where that is asked for."""
+    """Return the known names that are given or fit a given name, in the known order; all of them with --all."""
     if given.names and given.all:
         parser.error("expected names or --all, not both")
     found: set[str] = set()

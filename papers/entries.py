@@ -1,4 +1,4 @@
-"""All experiments by their names; each is imported when it is asked for."""
+"""All experiments by name; each is imported when it is first needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from papers.experiment import Experiment
 
 __all__ = ["ENTRIES", "experiment"]
 
-# Names, and where each is.
+# Name and location of each experiment.
 ENTRIES: dict[str, str] = {
     "dp-em/figure-1": "dpem.figure_1_one_person:EXPERIMENT",
     "dp-em/figure-2": "dpem.figure_2_stroke:EXPERIMENT",

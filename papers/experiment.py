@@ -1,4 +1,4 @@
-"""What an experiment is: parts that are measured, and a table, a picture and a verdict that follow from them."""
+"""``Experiment``: parts to measure, and the table, the figure and the verdict that are computed from the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Measured = list[tuple[Part, Any]]
 
 @dataclass(frozen=True)
 class Table:
-    """A small table of numbers and words; None is a number that there is not."""
+    """A small table of numbers and text; None is an empty cell."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[float | int | str | None]]
@@ -28,16 +28,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out, beside what the paper says.
+    """The result, compared with the paper's claim.
 
     Attributes
     ----------
     holds : bool or None
-        Whether the paper's claim holds when the noise is honest; None where it cannot be told.
+        Whether the paper's claim holds with correct noise; None if the runs do not decide it.
     honest : str
-        What the paper's method gives here, in a sentence with its numbers.
+        The result of the paper's method with correct noise, in words with its numbers.
     ours : str
-        What this library's own method gives, likewise.
+        The result of this library's own method, likewise.
     """
 
     holds: bool | None
@@ -55,20 +55,20 @@ class Experiment:
         As in ``python -m papers dp-em/figure-3``.
     title : str
     claim : str
-        What the paper says of it, in our words.
+        The paper's claim, in our words.
     parts : callable
-        From ``quick`` to what is to be measured: arguments of ``measure``, one part some seconds to some minutes.
+        From ``quick`` to the parts to measure: arguments of ``measure``. A part takes seconds to minutes.
     measure : callable
-        A function at the top of its module (it may run in another process) that returns plain values: numbers, text,
-        lists and dicts. Its noise and rows are seeded by its arguments.
+        A function at the top level of its module (it may run in another process) that returns plain values: numbers,
+        text, lists and dicts. Its noise and rows are seeded by its arguments.
     numbers : callable
-        From all parts and what they gave to a dict of plain values.
+        From all parts and their results to a dict of plain values.
     table : callable
         From the numbers to a ``Table``.
     draw : callable
         From the numbers to a matplotlib figure.
     verdict : callable
-        From the numbers to a ``Verdict``: computed, so that it can come out otherwise.
+        From the numbers to a ``Verdict``.
     """
 
     name: str
@@ -83,14 +83,14 @@ class Experiment:
 
     @property
     def version(self) -> str:
-        """A mark of the code that measures, all of its folder: parts of another one are not taken up again."""
+        """A hash of all code in the folder of ``measure``: results of other code are not reused."""
         sources = sorted(Path(inspect.getfile(self.measure)).parent.glob("*.py"))
         return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment gave; it is a file, and what is shown of it follows from the file.
+    """The result of an experiment. It is saved in a file, and everything that is shown follows from the file.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Outcome:
     discreet : str
         The version of the library.
     seconds : float
-        Of a processor that all parts took.
+        The CPU time of all parts.
     numbers : dict
     table : Table
     verdict : Verdict
@@ -116,23 +116,23 @@ class Outcome:
     verdict: Verdict
 
     def to_json(self) -> str:
-        """Return it as text."""
+        """Return the outcome as JSON."""
         values = {**vars(self), "table": vars(self.table), "verdict": vars(self.verdict)}
         return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:
-        """Return what ``to_json`` wrote."""
+        """Return the outcome that ``to_json`` wrote."""
         values = json.loads(text)
         return cls(**{**values, "table": Table(**values["table"]), "verdict": Verdict(**values["verdict"])})
 
     @classmethod
     def from_file(cls, path: Path) -> Outcome:
-        """Return what a file holds."""
+        """Return the outcome in a file."""
         return cls.from_json(path.read_text(encoding="utf-8"))
 
 
 def panels(count: int, *, width: float = 4.2, height: float = 3.8) -> tuple[Any, list[Any]]:
-    """Return a figure that needs no screen, and its panels side by side, each so many inches wide and high."""
+    """Return a figure that needs no display, and its panels in a row, each of a width and a height in inches."""
     figure = matplotlib_part("figure").Figure(figsize=(width * count + 0.6, height), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])

@@ -1,4 +1,4 @@
-"""The page of the documentation: what was measured, from the files that a run wrote."""
+"""Write the page docs/reproduced.md from the files of experiments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PAPERS = {
     "xi": "Mixture models and Bayes error: Xi, Kantarcioglu and Inan (2011)",
     "survey": "Signal processing and machine learning: Sarwate and Chaudhuri (2013)",
 }
-VERDICTS = {True: "It holds.", False: "It does not hold.", None: "It cannot be told."}
+VERDICTS = {True: "It holds.", False: "It does not hold.", None: "The runs do not decide it."}
 
 OPENING = """# The papers, reproduced
 
-Every table and figure of the papers that can be run, with noise that keeps the promise, and what this library gives
+Every table and figure of the papers that can be run, with noise that keeps the guarantee, and what this library gives
 beside it. Numbers and pictures on this page were written by the runs that it names. In a checkout,
 `python -m papers --list` has the entries, `python -m papers NAME` runs one, `make papers` runs all of them, and
 `python -m papers --out docs/reproduced --page docs/reproduced.md` writes this page from what was measured.
@@ -27,16 +27,16 @@ beside it. Numbers and pictures on this page were written by the runs that it na
 
 
 def page(folder: str | Path, names: Iterable[str], pictures: str = "reproduced") -> str:
-    """Return the page, in Markdown, of those entries that the folder has.
+    """Return the page, in Markdown, of all experiments in the folder.
 
     Parameters
     ----------
     folder : path
         With the files of ``run``.
     names : iterable of str
-        In the order of the page.
+        The experiments, in the order of the page.
     pictures : str
-        Where the page finds the folder.
+        The path from the page to the folder.
     """
     sections, paper = [OPENING], None
     for name in names:
@@ -51,7 +51,7 @@ def page(folder: str | Path, names: Iterable[str], pictures: str = "reproduced")
 
 
 def section(outcome: Outcome, pictures: str) -> str:
-    """Return what the page says of one entry."""
+    """Return the section of one experiment."""
     verdict = outcome.verdict
     how = f"`python -m papers {outcome.name}{' --quick' if outcome.quick else ''}`"
     return f"""### {outcome.title}

@@ -1,4 +1,4 @@
-"""Run an experiment: measure its parts in some processes, keep each as soon as it is there, take up what is kept."""
+"""Run an experiment: measure its parts in several processes, save each result at once, and reuse saved results."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from discreet.arguments import integer
 from discreet.noise import NotPrivateWarning
 from papers.experiment import Experiment, Outcome, Part
 
-__all__ = ["kept_parts", "processes", "run"]
+__all__ = ["processes", "read_saved_parts", "run"]
 
 
 def run(
     experiment: Experiment, folder: str | Path, *, quick: bool = False, jobs: int = 2, progress: bool | None = None
 ) -> Outcome:
-    """Measure what is not yet measured, and write ``NAME.json`` and ``NAME.png``.
+    """Measure the parts that have no saved result, and write ``NAME.json`` and ``NAME.png``.
 
     Parameters
     ----------
     experiment : Experiment
     folder : path
-        Where the files go: the parts too (``NAME.parts.jsonl``), so that an interrupted run goes on where it was. Parts
-        that other code measured are not taken up.
+        For all files, including the results of parts (``NAME.parts.jsonl``), so that an interrupted run can be resumed.
+        Results of other code are not reused.
     quick : bool, default=False
         Fewer repeats and smaller sizes, so that all experiments together take less than a quarter of an hour.
     jobs : int, default=2
         Processes; 1 measures in this one.
     progress : bool, optional
-        Whether to show a bar; by default on a terminal.
+        Whether to show a progress bar; by default on a terminal.
 
     Returns
     -------
@@ -50,21 +50,22 @@ def run(
     place.parent.mkdir(parents=True, exist_ok=True)
     notes = place.with_name(f"{place.name}.parts.jsonl")
     code = experiment.version
-    found = kept_parts(notes, code)
+    found = read_saved_parts(notes, code)
     missing = [part for part in parts if _key(part) not in found]
     bar = tqdm(
         total=len(parts), initial=len(parts) - len(missing), desc=experiment.name, unit="part",
         disable=None if progress is None else not progress,
     )  # fmt: skip
     with bar, notes.open("a", encoding="utf-8") as file:
-        for part, result, seconds in _measured(experiment, missing, integer("jobs", jobs, least=1)):
+        for part, result, seconds in _measure_parts(experiment, missing, integer("jobs", jobs, least=1)):
             line = {"version": code, "part": part, "result": result, "seconds": seconds}
-            file.write("\n" + json.dumps(line, ensure_ascii=False, allow_nan=False))  # before it: one may be cut off
+            text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+            file.write(f"\n{text}")  # a newline first: the last line may be cut off
             file.flush()
             found[_key(part)] = result, seconds
             bar.update()
     numbers = experiment.numbers([(part, found[_key(part)][0]) for part in parts])
-    numbers = json.loads(json.dumps(numbers, allow_nan=False))  # what is shown is what the file says
+    numbers = json.loads(json.dumps(numbers, allow_nan=False))  # use the numbers as the file has them
     outcome = Outcome(
         name=experiment.name,
         title=experiment.title,
@@ -83,8 +84,8 @@ def run(
     return outcome
 
 
-def kept_parts(notes: Path, code: str) -> dict[str, tuple[Any, float]]:
-    """Return what an earlier run of the same code has measured; a line that was cut off is none."""
+def read_saved_parts(notes: Path, code: str) -> dict[str, tuple[Any, float]]:
+    """Return the results that an earlier run of the same code saved; an incomplete line is ignored."""
     found: dict[str, tuple[Any, float]] = {}
     if not notes.exists():
         return found
@@ -102,24 +103,24 @@ def _key(part: Part) -> str:
     return json.dumps(part, sort_keys=True)
 
 
-def _measured(experiment: Experiment, parts: list[Part], jobs: int) -> Iterator[tuple[Part, Any, float]]:
+def _measure_parts(experiment: Experiment, parts: list[Part], jobs: int) -> Iterator[tuple[Part, Any, float]]:
     if jobs == 1 or len(parts) < 2:
         for part in parts:
-            yield (part, *_timed(experiment.measure, part))
+            yield (part, *_measure_timed(experiment.measure, part))
         return
     with processes(min(jobs, len(parts))) as pool:
-        waiting = {pool.submit(_timed, experiment.measure, part): part for part in parts}
+        waiting = {pool.submit(_measure_timed, experiment.measure, part): part for part in parts}
         for future in as_completed(waiting):
             yield (waiting[future], *future.result())
 
 
 @contextmanager
 def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Return a pool of processes, one core each; what it still has to do is left when something goes wrong."""
+    """Return a pool of processes, one core each; pending work is cancelled on an error."""
     before = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     os.environ.update(dict.fromkeys(before, "1"))
     try:
-        # Forks and JAX's threads do not go together.
+        # Forking is not safe with JAX's threads.
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
             try:
                 yield pool
@@ -134,10 +135,10 @@ def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
-def _timed(measure: Callable[..., Any], part: Part) -> tuple[Any, float]:
+def _measure_timed(measure: Callable[..., Any], part: Part) -> tuple[Any, float]:
     start = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)  # seeded, for rows that are nobody's
+        warnings.simplefilter("ignore", NotPrivateWarning)  # seeded noise on public or synthetic rows
         result = measure(**part)
     return result, round(time.process_time() - start, 3)
 

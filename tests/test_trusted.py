@@ -84,7 +84,7 @@ def small(tmp_path, monkeypatch):
 
 def test_a_trace_has_files_in_order_and_all_lines_of_what_is_called(small):
     calls = trusted.Profiler().run(lambda: (small["call"](small["double"], 1), small["Kept"]().three))
-    trace = trusted.Trace.of(calls)
+    trace = trusted.Trace.from_calls(calls)
     assert {file: [(one.name, len(one.lines)) for one in functions] for file, functions in trace.files.items()} == {
         "lower.py": [("call", 2), ("Kept.three", 3)],
         "upper/first.py": [("double", 4)],
@@ -93,7 +93,7 @@ def test_a_trace_has_files_in_order_and_all_lines_of_what_is_called(small):
     assert trace.rooms == {"lower": (1, 5), "upper": (1, 4)}
     assert trusted.lines_in("upper") == 6
     assert trusted.code("upper/first.py").purpose == "Doubles numbers."
-    assert (trace.among("signatures"), trace.among("refusals")) == (5, 0)
+    assert (trace.count_kind("signatures"), trace.count_kind("refusals")) == (5, 0)
 
 
 def test_refusals_are_lines_that_raise_and_their_conditions():

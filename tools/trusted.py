@@ -1,12 +1,12 @@
-"""What the guarantee rests on: real calls, traced, and the files and functions that they pass through, on a page.
+"""Write docs/trusted.md: trace real calls, and list the files and functions that a guarantee rests on.
 
-``make trusted`` runs each call below in a process of its own under a profiler, and writes what was called into
-docs/trusted.md, below the line that ends the page's own words. Nothing is listed by hand: files, functions, counts and
-what each file is for come from the trace and from the code. ``tests/test_trusted.py`` traces again and compares.
+``make trusted`` runs each call below in its own process under a profiler, and writes the called functions to
+docs/trusted.md, below the marker that ends the hand-written part. Nothing is listed by hand: files, functions, counts
+and the purpose of each file come from the trace and from the code. ``tests/test_trusted.py`` traces again and compares.
 
-A trace is the same every time: compiled loops run as Python (``NUMBA_DISABLE_JIT``), random bytes come from a counter
-and hashes have a fixed seed, in these processes only. Modules that are imported on the way are not on the path, what
-they call while they are imported neither. What other threads call comes last, sorted.
+A trace is deterministic: compiled loops run as Python (``NUMBA_DISABLE_JIT``), random bytes come from a counter and
+hashes have a fixed seed, in these processes only. Imports of modules, and what they call, are not part of a trace.
+Calls of other threads come last, sorted.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ AIM_OF_ROOMS = 6000  # lines of code in them
 Run = Callable[[Path], Iterator[None]]
 
 
-# The calls. What stands before ``yield`` prepares, what stands after it is traced.
+# The calls. The part before ``yield`` prepares, the part after it is traced.
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call that is traced: under which heading, how many lines we aim at, what it was before."""
+    """A call to trace: its heading, the aim for its lines of code, and its earlier figures."""
 
     title: str
     run: Run
@@ -62,17 +62,17 @@ class Call:
 
     @property
     def about(self) -> str:
-        """What it reads, in a sentence."""
+        """What the call does, in a sentence."""
         return inspect.getdoc(self.run) or ""
 
     @property
     def source(self) -> str:
-        """What is traced, as it stands below."""
+        """The source of the traced part."""
         return textwrap.dedent(inspect.getsource(self.run).partition("    yield\n")[2]).strip()
 
 
-PATHS: dict[str, Call] = {}  # with all their files and functions on the page
-FIGURES: dict[str, Call] = {}  # of which the page has the figures only
+PATHS: dict[str, Call] = {}  # listed with all files and functions
+FIGURES: dict[str, Call] = {}  # listed with their figures only
 
 
 def _path(title: str, aim: int | None = None) -> Callable[[Run], Run]:
@@ -265,7 +265,7 @@ def _count_up() -> Callable[[int], bytes]:
 
 
 def _trace_here(key: str) -> list[Called]:
-    """Trace a call in this process, whose randomness is gone afterwards."""
+    """Trace a call in this process, whose source of randomness is replaced."""
     os.urandom = random._urandom = _count_up()  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         run = (PATHS | FIGURES)[key].run(Path(folder))
@@ -301,7 +301,7 @@ def _traces() -> dict[str, list[Called]]:
 @cache
 def trace(key: str) -> Trace:
     """Return what a call passes through."""
-    return Trace.of(_traces()[key])
+    return Trace.from_calls(_traces()[key])
 
 
 # What was called, in the code.
@@ -417,7 +417,7 @@ class Trace:
     changes: int
 
     @classmethod
-    def of(cls, calls: list[Called]) -> Trace:
+    def from_calls(cls, calls: list[Called]) -> Trace:
         """Return the trace of what a profiler saw."""
         known = [
             (file, code(file).functions[line, name])
@@ -433,14 +433,14 @@ class Trace:
 
     def lines(self, file: str) -> int:
         """Return how many lines of code of a file are on the path."""
-        return _together(self.files[file])
+        return _count_lines(self.files[file])
 
     @property
     def total(self) -> int:
         """How many lines of code are on the path."""
         return sum(map(self.lines, self.files))
 
-    def among(self, kind: str) -> int:
+    def count_kind(self, kind: str) -> int:
         """Return how many of them are ``signatures``, or ``refusals``."""
         return sum(
             len(frozenset().union(*(one.lines for one in functions)) & getattr(code(file), kind))
@@ -465,7 +465,7 @@ def _outermost(functions: set[Function]) -> tuple[Function, ...]:
     return tuple(kept)
 
 
-def _together(functions: tuple[Function, ...]) -> int:
+def _count_lines(functions: tuple[Function, ...]) -> int:
     return len(frozenset().union(*(one.lines for one in functions)))
 
 
@@ -487,7 +487,7 @@ def summary(key: str) -> str:
     path, result = PATHS[key], trace(key)
     link = path.title.lower().replace(",", "").replace(" ", "-")
     aim = "" if path.aim is None else f"{path.aim:,}"
-    kinds = f"{result.among('signatures')} | {result.among('refusals')}"
+    kinds = f"{result.count_kind('signatures')} | {result.count_kind('refusals')}"
     figures = f"{result.functions} | {len(result.files)} | {result.changes}"
     return f"| [{path.title}](#{link}) | {result.total:,} | {aim} | {kinds} | {figures} |\n"
 
@@ -515,7 +515,7 @@ def section(key: str) -> str:
     listed = "".join(_listed(result, read))
     beside = ""
     if key != first:
-        new = sum(_together(_unread(functions, read.get(file, ()))) for file, functions in result.files.items())
+        new = sum(_count_lines(_unread(functions, read.get(file, ()))) for file, functions in result.files.items())
         beside = f" Of these, {new:,} lines are not on the path of an array; only they are named here."
     return (
         f"## {path.title}\n\n{path.about}\n\n```text\n{path.source}\n```\n\n"
@@ -549,8 +549,8 @@ def _files(files: int) -> str:
     return f"{files} file" if files == 1 else f"{files} files"
 
 
-def written() -> str:
-    """Return the part of the page that is written by a trace."""
+def render() -> str:
+    """Return the traced part of the page."""
     columns = ("lines of code", "aim", "signatures", "refusals", "functions", "files", "changes of room")
     overview = _heads("path", *columns)
     others = _heads("call", "now", "before", "lines of code")
@@ -568,7 +568,7 @@ def main() -> None:
         _trace_each(sys.argv[1:])
         return
     words = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-    PAGE.write_text(f"{words}{MARK}{written()}", encoding="utf-8")
+    PAGE.write_text(f"{words}{MARK}{render()}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The audit: everything that the library releases, attacked, and the page of what was found.
+"""The audit: attack everything that the library releases, and write the page of the results.
 
-``subjects`` lists what is attacked, ``suite`` attacks all of it at one confidence, ``audited_page`` makes the page of
-the documentation. The attacks themselves are ``discreet.audit``.
+``subjects`` lists what is attacked, ``suite`` attacks all subjects at one joint confidence, and ``audited_page`` writes
+the page docs/audited.md. The attacks themselves are in ``discreet.audit``.
 """

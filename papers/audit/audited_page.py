@@ -1,4 +1,4 @@
-"""The page of the documentation: what was attacked and what came out, from the files that ``make audit`` wrote."""
+"""Write the page docs/audited.md from the files that ``make audit`` wrote."""
 
 from __future__ import annotations
 
@@ -12,44 +12,45 @@ from typing import Any
 from papers.experiment import Table
 from papers.reproduced_page import as_markdown
 
-__all__ = ["kept_attacks", "page"]
+__all__ = ["page", "read_attacks"]
 
-Lines = dict[str, dict[str, Any]]  # what tests wrote down, by name
+Lines = dict[str, dict[str, Any]]  # records of tests, by name
 
 OPENING = """# Attacked
 
-What attackers could not do, measured. `make audit` runs everything on this page at full length; a short version of each
-attack is in `make test`; [Audit](audit.md) says how the attacks work and how to run them on a model of your own. Every
-number here was written by such runs.
+Attacks on this library, and their results. `make audit` runs everything on this page at full length; a short version of
+each attack is in `make test`; [Audit](audit.md) says how the attacks work and how to run them on a model of your own.
+Every number here was written by such runs.
 """
 
 NOT_COVERED = """## What is not covered
 
-- **An attack proves no promise.** A lower bound below the claim says only that this attacker, with these data sets and
-  so many runs, saw no more. The promise rests on the proofs beside the code; attacks look for mistakes in them and in
-  the code. Where "noticed from" says 1.3, an error of less than 30 % in the noise would have passed this attack (the
-  search for worst neighbours, which looks at exact sums, finds errors of a hundredth in every query).
-- **Small δ.** No number of runs that fits into an hour sees an event of probability 1e-6. What such a δ allows is
-  covered by proofs and by the exact curves of the noise.
-- **Time.** How long a fit takes, and how much memory, may tell of the rows. Nothing here measures it.
-- **Idealised releases.** What says `exact: False` is drawn with floats, and an attack on their roundings may tell more
-  than the law does; the release says so (`Release.caveat`), and it is not what any estimator draws by default.
-- **The machine.** Whoever reads the memory of the process, its swap file or the disk with the rows needs no attack.
-- **What the owner states.** Bounds, units and functions of one's own (`sensitivity=`, scores) are taken at their word.
-- **Large data.** Neighbours are small data sets, on which one row tells most. That the sums of large ones stay within
-  the charged float error is attacked apart, by the order of summation.
+- **An attack proves no guarantee.** A lower bound below the claim says only that this attacker learned no more, with
+  these data sets and so many runs. The guarantee rests on the proofs beside the code; attacks look for mistakes in the
+  proofs and in the code. Where "noticed from" says 1.3, an error of less than 30 % in the noise would have passed this
+  attack (the search for worst neighbours, which compares exact sums, finds errors of a hundredth in every query).
+- **Small δ.** No number of runs that fits into an hour observes an event of probability 1e-6. Such a δ is covered by
+  proofs and by the exact privacy curves of the noise.
+- **Side channels.** The time and the memory of a fit may depend on the rows. They are not measured here.
+- **Idealised releases.** A release with `exact: False` is drawn with floats, and an attack on rounding may learn more
+  than the stated distribution allows. The release says so (`Release.caveat`), and no estimator draws it by default.
+- **The machine.** An attacker who can read the memory of the process, its swap file or the disk with the rows needs
+  no release.
+- **Statements of the owner.** Bounds, units and functions of one's own (`sensitivity=`, scores) are trusted.
+- **Large data.** Neighbours are small data sets, on which one row has the largest effect. The order of summation is
+  attacked separately, to check that the sums of large data sets stay within the charged float error.
 """
 
 
 def page(folder: str | Path) -> str:
-    """Return the page, in Markdown, of those parts that the folder has."""
+    """Return the page, in Markdown, of all parts in the folder."""
     place = Path(folder)
     sections = [OPENING]
-    found = kept_attacks(place)
+    found = read_attacks(place)
     if found["attacks"]:
         sections += [_attacks(found), _one_run(found)]
     for name, section in SECTIONS.items():
-        lines = _lines(place / f"{name}.jsonl")
+        lines = _read_lines(place / f"{name}.jsonl")
         if lines:
             sections.append(section(lines))
     if len(sections) == 1:
@@ -59,8 +60,8 @@ def page(folder: str | Path) -> str:
     return "\n".join([*filter(None, sections), NOT_COVERED])
 
 
-def kept_attacks(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return what attacks were found to be in a folder; an error where its file is something else."""
+def read_attacks(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of attacks in a folder; raise an error if its file is something else."""
     file = folder / "attacks.json"
     if not file.exists():
         return {"attacks": [], "one_run": []}
@@ -73,8 +74,8 @@ def kept_attacks(folder: Path) -> dict[str, list[dict[str, Any]]]:
         ) from error
 
 
-def _lines(file: Path) -> Lines:
-    """Return what tests wrote down, in the order of its names."""
+def _read_lines(file: Path) -> Lines:
+    """Return the records of tests, sorted by name."""
     if not file.exists():
         return {}
     found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -95,17 +96,17 @@ def _attacks(found: Mapping[str, Any]) -> str:
     doubt = sum(1.0 - each["confidence"] for each in (*found["attacks"], *found["one_run"]))
     head = ["attacked", "ε claimed", "δ", "ε at least", "of any kind", "noticed from", "runs a side", "neighbours",
             "by"]  # fmt: skip
-    verdict = f"**Broken: {', '.join(broken)}.**" if broken else "No promise was broken."
+    verdict = f"**Refuted: {', '.join(broken)}.**" if broken else "No guarantee was refuted."
     return f"""## Claimed against attacked
 
-{len(rows)} mechanisms, statistics and estimators, each run again and again on the two neighbouring data sets on which
-it tells most. {verdict} All bounds on this page hold together with {100.0 * (1.0 - doubt):.2f} % confidence.
+{len(rows)} mechanisms, statistics and estimators, each run many times on the two neighbouring data sets on which its
+outputs differ most. {verdict} All bounds on this page hold together with {100.0 * (1.0 - doubt):.2f} % confidence.
 
 - **ε at least**: the lower bound on ε at this δ. For Gaussian noise it follows from a bound on μ.
-- **Of any kind**: the bound for a mechanism of which nothing is known but (ε, δ), by Clopper and Pearson. It is small
-  where noise is Gaussian, since there (ε, δ) is far from what an attacker can do.
-- **Noticed from**: noise that is too small by this factor would have been noticed. A dash: no factor would.
-- **By**: what the attacker went by ([Audit](audit.md)).
+- **Of any kind**: the bound for an arbitrary (ε, δ) mechanism, by Clopper and Pearson. It is small where noise is
+  Gaussian, since there (ε, δ) is far from the exact trade-off curve.
+- **Noticed from**: noise that is too small by this factor would have been detected. A dash: none would.
+- **By**: the score that the attacker used ([Audit](audit.md)).
 
 {as_markdown(Table(head, rows))}
 """
@@ -124,8 +125,8 @@ def _one_run(found: Mapping[str, Any]) -> str:
     head = ["mixture", "ε claimed", "δ", "ε at least", "guesses right", "canaries"]
     return f"""### In one run
 
-Mixtures fitted once to rows of which each was put in or left out by a coin (Steinke, Nasr and Jagielski 2023). One fit
-proves less than thousands; it is the audit for models that take too long to fit again.
+Mixtures fitted once to rows, each of which was included or left out by a coin (Steinke, Nasr and Jagielski 2023). One
+fit proves less than thousands; it is the audit for models that take too long to fit again.
 
 {as_markdown(Table(head, rows))}
 """
@@ -146,7 +147,7 @@ def _broken(lines: Lines) -> str:
     ]
     return f"""### Broken on purpose
 
-The same attacks on the real code with one fault in it, at 99 % confidence: how often they caught it.
+The same attacks on the real code with one planted fault, at 99 % confidence: how often they detected it.
 
 {_table(["attacked", "fault", "caught", "runs a side"], rows)}
 """
@@ -168,7 +169,7 @@ def _noise(lines: Lines) -> str:
         for name, each in lines.items() if name.startswith("noise-passage")
     ]  # fmt: skip
     guesses = [each["guesses"] for name, each in lines.items() if name.startswith("noise-passage")]
-    chance = _share(1.0 / math.sqrt(min(guesses, default=1)))  # two deviations of a fair coin
+    chance = _share(1.0 / math.sqrt(min(guesses, default=1)))  # two standard deviations of a fair coin
     naive = [
         [name.removeprefix("noise-").replace("-", " "), _share(right), f"{each['guesses']:,}"]
         for name, each in lines.items()
@@ -179,15 +180,15 @@ def _noise(lines: Lines) -> str:
     ]
     return f"""## The bits of released numbers
 
-An attacker looks at nothing but the last bits of a released number, its precision and its spacing (Mironov 2012; Haney,
-Desfontaines, Hartman, Shrestha and Hay 2022), and guesses which of two neighbours it came from. He learns on runs of
-their own. A release that says *exact* must give him no more than its promise allows; one that says *idealised* is drawn
-with floats, and its caveat says that they may tell more than the law does. By chance a share moves by {chance} either
-way.
+An attacker uses only the last bits of a released number, its precision and its spacing (Mironov 2012; Haney,
+Desfontaines, Hartman, Shrestha and Hay 2022), and guesses from which of two neighbours it came, after learning on
+separate runs. For an *exact* release the share of right guesses must be within its guarantee; an *idealised* release is
+drawn with floats, and its caveat says that they may leak more than the stated distribution. By chance a share varies by
+{chance} either way.
 
-{_table(["passage", "exact", "right guesses", "allowed", "guesses"], rows)}
+{_table(["mechanism", "exact", "right guesses", "allowed", "guesses"], rows)}
 
-The same attacks on noise that is added to a float, as most code does it:
+The same attacks on noise that is added to a float, as in most code:
 
 {_table(["attack", "right guesses", "guesses"], naive)}
 """
@@ -207,11 +208,11 @@ def _laws(lines: Lines) -> str:
             f"{max(each['sign_off'] for each in defects):.2%}, repeated draws. Largest p-value: "
             f"{max(value for each in defects for key, value in each['p_values'].items() if key != 'none'):.1g}.\n"
         )
-    return f"""## The laws of the noise
+    return f"""## Distributions of the noise
 
 Chi-square over cells, pairs of draws, tails, signs, low bits and scale, each at a false-alarm rate of 1e-9.
 
-{_table(["law", "draws", "smallest p", "tests"], rows)}
+{_table(["distribution", "draws", "smallest p", "tests"], rows)}
 {found}"""
 
 
@@ -226,8 +227,9 @@ def _order(lines: Lines) -> str:
         registered) else ""  # fmt: skip
     return f"""## The order of summation
 
-A sum of floats depends on its order. Rows were permuted, split in other blocks, huge beside tiny, nearly constant and
-cancelling, in a search for the worst; the share of the charged float error that was attained, by backend.{largest}
+A sum of floats depends on its order. Rows were permuted, split into other blocks, huge beside tiny, nearly constant and
+cancelling, in a search for the worst case. The table has the largest share of the charged float error, by
+backend.{largest}
 
 {_table(["backend", *queries], rows)}
 """
@@ -249,12 +251,12 @@ def _rows(lines: Lines) -> str:
     rows = [[name.removeprefix("rows-"), each["pairs"], f"{each['largest']:.2f}"] for name, each in lines.items()]
     return f"""## A person's rows
 
-{pairs:,} pairs of tables with odd cells and odd names that differ in one person (added, removed or replaced), in random
-order and cut at random, from every source. Each exact sum that entered the door was, to the last bit, that of the rows
-that count by a second, slow way to choose them, so that one person moved it by their own rows and no others; the
-largest move is given as a share of what is charged.
+{pairs:,} pairs of tables with unusual cells and names that differ in one person (added, removed or replaced), in random
+order and random blocks, from every source. Each exact sum at the door was, to the last bit, that of the rows that a
+second, slow implementation selects, so that one person changed it by their own rows and no others. The largest change
+is a share of the charged sensitivity.
 
-{_table(["source", "pairs", "largest move"], rows)}
+{_table(["source", "pairs", "largest change"], rows)}
 """
 
 
@@ -288,8 +290,8 @@ def _budget(lines: Lines) -> str:
     return f"""## Budgets
 
 {steps:,} random steps with ledgers, curators, copies, pickles, grid searches, threads and processes, with failures in
-the middle of fits, full disks, read-only, broken and rolled-back files and clocks that went backwards. Never was more
-released than recorded, nor more recorded than allowed. Errors that were raised, all of them documented: {told}.
+the middle of fits, full disks, read-only, broken and rolled-back files and clocks that went backwards. Releases never
+exceeded the record, and the record never exceeded the limit. Errors that were raised, all of them documented: {told}.
 """
 
 

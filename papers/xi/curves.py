@@ -1,4 +1,4 @@
-"""Errors against the number of rows: how figures 1 to 5 and the Parkinsons experiment are gathered and shown."""
+"""Error rates against the number of rows: results, table and plot of figures 1 to 5 and the Parkinsons experiment."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from papers.xi.rules import Rows, box_of, errors_of
 __all__ = ["EXPERIMENT"]
 
 EPSILONS = (0.01, 0.05, 0.1)
-MAJORITY = 0.3  # the error of whoever always says the larger class
+MAJORITY = 0.3  # the error rate of always predicting the larger class
 STAYS_ABOVE, PLAIN = 0.1, 0.01  # the paper: even with many rows, and without noise
 SMALL = 0.05
 

@@ -16,7 +16,7 @@ from papers.xi.rules import box_of, drawn_from, errors_of, law_of
 __all__ = ["EXPERIMENT"]
 
 EPSILON = 0.1
-MAJORITY = 0.2462  # the error of whoever always says the larger class
+MAJORITY = 0.2462  # the error rate of always predicting the larger class
 CLOSE, PLAIN = 0.02, 0.01
 
 

@@ -1,9 +1,9 @@
-"""Classification rules of Gaussian classes, private and not, and how often they err on new rows.
+"""Classifiers of Gaussian classes, private and not, and their error rates on new rows.
 
-The paper's method has what it leaves out there: counts of classes are private too, bounds come from the law and not
-from the rows, and each of counts, means and covariances has a third of ε. As ``printed`` its covariances have the
-sensitivity that the paper proves, three times the exact one (its theorem 3.7); as ``xi2011`` the exact one. Add-remove,
-as classes then compose in parallel; ours spends a δ of 1e-5, the paper's none.
+The paper's method is completed by what the paper leaves out: counts of classes are private too, bounds come from the
+distribution and not from the rows, and counts, means and covariances each have a third of ε. As ``printed`` its
+covariances have the sensitivity that the paper proves, three times the exact one (its theorem 3.7); as ``xi2011`` the
+exact one. Neighbours are add-remove, so that classes compose in parallel; ours spends a δ of 1e-5, the paper's none.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ __all__ = [
 Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 DELTA = 1e-5
-DEVIATIONS = 4.0  # about the range that rows have; the paper takes that range itself, which tells of them
+DEVIATIONS = 4.0  # about the range of the rows; the paper takes that range itself, which is not private
 METHODS = ("adaptive", "joint", "printed", "xi2011")
 
 
 @dataclass(frozen=True)
 class _PrintedClasses(XiClasses):
-    """With the paper's bound: a third of the budget of the covariances is three times the noise."""
+    """``XiClasses`` with the paper's bound: a third of the budget for the covariances gives three times the noise."""
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return pure losses, together below ε."""
-        counts, sums, scatters = super().losses(promise)
-        return counts, sums, LaplaceLoss(scatters.pure / 3.0, promise.neighbors)
+        counts, sums, scatters = super().losses(guarantee)
+        return counts, sums, LaplaceLoss(scatters.pure / 3.0, guarantee.neighbors)
 
 
 class PrintedClassifier(dp.GaussianClassifier):
@@ -69,7 +69,7 @@ def law_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> TrueMixture:
 
 
 def drawn_from(law: TrueMixture, n: int, seed: int) -> Rows:
-    """Return rows of a law, and the class of each."""
+    """Return rows of a mixture, and the class of each."""
     X, y = Components(*law).sample(n, np.random.default_rng(seed))
     return X, y
 
@@ -81,13 +81,13 @@ def box_of(law: TrueMixture) -> dp.Box:
 
 
 def plug_in_error(law: TrueMixture, test: Rows) -> float:
-    """Return how often Bayes' rule errs that takes a law for the true one."""
+    """Return the error rate of Bayes' rule with estimated parameters."""
     X, y = test
     return float(np.mean(Components(*law).log_joint(X).argmax(axis=1) != y))
 
 
 def private_error(method: str, epsilon: float, box: dp.Box, train: Rows, test: Rows, seed: int) -> float:
-    """Return how often a private classifier errs. Rows are made up, so that the noise may have a seed."""
+    """Return the error rate of a private classifier. Rows are synthetic, so the noise may be seeded."""
     kind, way = (PrintedClassifier, "xi2011") if method == "printed" else (dp.GaussianClassifier, method)
     model = kind(
         epsilon=epsilon, delta=DELTA, bounds=box, classes=[0, 1], method=way, neighbors="add-remove", random_state=seed

@@ -18,7 +18,13 @@ import discreet as dp
 from discreet.audit import Attack, Pair, attack, neighbours, one_run
 from discreet.audit.attacking import _admitted_pairs, _without_warnings
 from discreet.audit.claim import Claim
-from discreet.audit.confidence import epsilon_above, mu_above, one_run_chance, one_run_epsilon, upper_bound
+from discreet.audit.confidence import (
+    epsilon_lower_bound,
+    mu_lower_bound,
+    one_run_epsilon,
+    one_run_tail_bound,
+    upper_bound,
+)
 from discreet.audit.output import MISSING, read_claim, read_output
 from discreet.audit.scores import Sums
 from discreet.audit.targets import prepare_attack
@@ -54,8 +60,8 @@ def test_a_gaussian_pair_gives_its_mu_and_an_epsilon_that_it_has():
     for mu in (0.3, 1.0, 3.0):
         for threshold in (-1.0, 0.5, 2.0):
             alarms, missed = ndtr(-threshold), ndtr(threshold - mu)
-            assert mu_above(alarms, missed) == pytest.approx(mu)
-            bound = float(epsilon_above(alarms, missed, 1e-3))
+            assert mu_lower_bound(alarms, missed) == pytest.approx(mu)
+            bound = float(epsilon_lower_bound(alarms, missed, 1e-3))
             assert dp.GaussianLoss(mu).delta_at(bound) >= 1e-3 * (1 - 1e-9) or bound == 0.0
 
 
@@ -64,13 +70,17 @@ def test_one_run_is_exact_for_randomised_response():
     for epsilon in (0.5, 2.0):
         p = math.exp(epsilon) / (1 + math.exp(epsilon))
         for right in (0, 31, 50):
-            assert one_run_chance(epsilon, 0.0, 50, 50, right) == pytest.approx(binom.sf(right - 1, 50, p), abs=1e-12)
+            assert one_run_tail_bound(epsilon, 0.0, 50, 50, right) == pytest.approx(
+                binom.sf(right - 1, 50, p), abs=1e-12
+            )
     # With δ: each mechanism that keeps (0, δ) may let one coin out with probability δ.
-    assert one_run_chance(0.0, 1e-3, 10, 10, 10) >= 2.0**-10 + 10 * 1e-3 * 2.0**-10
+    assert one_run_tail_bound(0.0, 1e-3, 10, 10, 10) >= 2.0**-10 + 10 * 1e-3 * 2.0**-10
     assert one_run_epsilon(0.0, 1000, 1000, 500, 0.99) == 0.0
     result = one_run_epsilon(1e-12, 1000, 1000, 990, 0.99)
     assert (
-        one_run_chance(result, 1e-12, 1000, 1000, 990) <= 0.01 < one_run_chance(result + 1e-3, 1e-12, 1000, 1000, 990)
+        one_run_tail_bound(result, 1e-12, 1000, 1000, 990)
+        <= 0.01
+        < one_run_tail_bound(result + 1e-3, 1e-12, 1000, 1000, 990)
     )
 
 
@@ -78,7 +88,7 @@ def test_what_would_have_been_noticed_in_closed_form_and_by_search(monkeypatch):
     claim = Claim.from_losses((dp.GaussianLoss(1.0), dp.GaussianLoss(1.0)))
     assert claim.mu == pytest.approx(math.sqrt(2.0))
     closed = claim.noticed(0.2, 0.3)
-    assert closed == pytest.approx(math.sqrt(2.0) / float(mu_above(0.2, 0.3)))
+    assert closed == pytest.approx(math.sqrt(2.0) / float(mu_lower_bound(0.2, 0.3)))
     monkeypatch.setattr("discreet.audit.claim.Claim.mu", None)
     assert claim.noticed(0.2, 0.3) == pytest.approx(closed, rel=0.005)
 
@@ -91,16 +101,16 @@ def test_a_claim_is_refuted_just_above_its_own_curve(losses):
     claim = Claim.from_losses(losses)
     for alarms in (0.01, 0.2, 0.5):
         power = claim.tradeoff().power(alarms)
-        assert not claim.refuted(alarms, 1.0 - power + 1e-6)
-        assert claim.refuted(alarms, 1.0 - power - 0.01)
+        assert not claim.is_refuted_by(alarms, 1.0 - power + 1e-6)
+        assert claim.is_refuted_by(alarms, 1.0 - power - 0.01)
         assert claim.noticed(alarms, 1.0 - power - 0.01) < 1.0
     assert claim.noticed(0.6, 0.6) == math.inf
 
 
 def test_a_claim_of_several_kinds():
     claim = Claim.from_losses((dp.LaplaceLoss(0.5), dp.GaussianLoss(0.5)))
-    assert not claim.refuted(0.1, 0.8)
-    assert claim.refuted(0.1, 0.5)
+    assert not claim.is_refuted_by(0.1, 0.8)
+    assert claim.is_refuted_by(0.1, 0.5)
 
 
 # Attacks on functions whose truth is known.
@@ -431,7 +441,7 @@ def test_a_picture_of_an_attack():
         ({"subject": 7}, "expected an estimator of discreet, or a function"),
         ({"subject": len}, "pairs=None: expected neighbouring data sets"),
         ({"subject": len, "pairs": [1]}, "pairs=.*expected a discreet.audit.Pair"),
-        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected what is claimed"),
+        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected the guarantee to test"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "claimed": 1.0}, "claimed=1.0: expected a Guarantee"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "target": "y"}, "target='y': expected None"),
         ({"subject": dp.PCA(1, bounds=(0, 1), random_state=0)}, "random_state=0: expected None"),
@@ -499,7 +509,7 @@ def test_claims_that_depend_on_the_noise_are_not_taken():
         losses = [dp.GaussianLoss(0.5)] * int(rng.integers(1, 3))
         return [curator.measure(dp.Sum(curator.space), loss) for loss in losses]
 
-    with pytest.raises(ValueError, match="the results say different things"):
+    with pytest.raises(ValueError, match="the results state different claims"):
         attack(adaptive, neighbours(LINE), runs=20, progress=False)
 
 

@@ -35,7 +35,13 @@ from discreet.inference.factored.factored_posterior import (
     factored_likelihood,
     grid_posterior,
 )
-from discreet.inference.factored.factored_tilt import ObservedDraws, best_q, log_upper_bound_at, tilt, tilted
+from discreet.inference.factored.factored_tilt import (
+    ObservedDraws,
+    log_upper_bound_at,
+    optimize_q,
+    tilt_exponents,
+    tilt_weights,
+)
 from discreet.mechanisms import FactoredExponential
 
 CANDIDATES = np.arange(1, 10) / 10
@@ -72,8 +78,8 @@ class TestBounds:
         """By duality: the upper bound at q, and the value of the dual problem at the r that goes with it, meet."""
         for rows, rate in itertools.product((10, 1000, 10**5), (0.01, 0.3, 2.0)):
             draws = [ObservedDraws(SCORES, rate, (6, 8)), ObservedDraws(SCORES[:, ::4], 2 * rate, (0,))]
-            log_q = best_q(draws, COIN, rows, 30)
-            r = tilted(COIN, tilt(draws, log_q))
+            log_q = optimize_q(draws, COIN, rows, 30)
+            r = tilt_weights(COIN, tilt_exponents(draws, log_q))
             dual = -rows * (r * np.log(r / COIN)).sum(axis=1)
             for one in draws:
                 logs = rows * one.rate * (r @ one.scores)

@@ -18,8 +18,8 @@ from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.default_models import default_model
 from discreet.inference.measurements import read_measurements
 from discreet.inference.posterior import Diagnostics
-from discreet.inference.rows.layout import Layout, public_rows
-from discreet.inference.rows.row_model import row_model
+from discreet.inference.rows.layout import Layout, read_public_rows
+from discreet.inference.rows.row_model import get_row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
 
@@ -117,7 +117,7 @@ class TestPosterior:
         assert len(bad) == 4
         shown = Posterior(None, "joint", Diagnostics(1.3, 900.0, 0, 1000), None, np.zeros((1, 1)), None, None)
         with pytest.warns(InferenceWarning, match="R-hat"):
-            shown.complain()
+            shown.warn()
 
 
 class TestReference:
@@ -133,7 +133,7 @@ class TestReference:
         stds = []
         for some in (releases[:1], releases):
             measured = read_measurements(some)
-            problem = Problem(row_model(centre_alone, measured.layout), measured, float(N))
+            problem = Problem(get_row_model(centre_alone, measured.layout), measured, float(N))
             reference = find_reference(problem, np.zeros(2), 0)
             stds.append(np.sqrt(np.diag(np.linalg.inv(reference.precision))))
         np.testing.assert_allclose(stds[0], SPREAD / math.sqrt(N), rtol=0.1)
@@ -150,7 +150,7 @@ class TestReference:
             numpyro.sample("x0", dist.Bernoulli(chance))
 
         measured = read_measurements(releases)
-        model = row_model(coin, measured.layout)
+        model = get_row_model(coin, measured.layout)
         reference = find_reference(Problem(model, measured, 100.0), model.vector({"chance": 0.5}), 0)
         assert abs(float(reference.w[0])) < 30.0
 
@@ -161,7 +161,7 @@ class TestMeasurements:
         result = read_measurements(measured[1])
         sums = result.contributions({"x": rows(), "codes": np.zeros((N, 0))}).sum(axis=0)
         # 12 numbers, each beyond 7 deviations with probability 3e-12
-        assert np.all(np.abs(result.value - sums) < 7.0 * np.sqrt(result.variances))
+        assert np.all(np.abs(result.values - sums) < 7.0 * np.sqrt(result.variances))
         assert result.rows == N
 
     def test_files_and_pairs(self, measured):
@@ -170,14 +170,14 @@ class TestMeasurements:
         block = {"x": rows(count=50), "codes": np.zeros((50, 0))}
         np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
         pair = read_measurements((measured[1][0].question, measured[1][0]))
-        assert len(pair.each) == 1
+        assert len(pair.sums) == 1
 
     def test_columns_of_different_releases(self):
         curator = dp.Curator(rows(), space=BOX)
         answers = [dp.statistics.mean(curator, column, epsilon=0.5, delta=1e-6) for column in ("x0", "x1")]
         result = read_measurements([answer.releases for answer in answers])
         assert result.layout.columns == ("x0", "x1")
-        assert result.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, result.value.size)
+        assert result.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, result.values.size)
 
     def test_refusals(self, measured):
         add_remove = complete(rows(), "add-remove")
@@ -236,17 +236,17 @@ class TestModels:
             (fixed, "parameter"), (broken, "RuntimeError"),
         ):  # fmt: skip
             with pytest.raises(ValueError, match=says):
-                row_model(model, self.LAYOUT)
+                get_row_model(model, self.LAYOUT)
 
     def test_public_rows(self):
-        result = public_rows((np.ones((3, 2)), ["x", "y", "x"]), self.LAYOUT)
+        result = read_public_rows((np.ones((3, 2)), ["x", "y", "x"]), self.LAYOUT)
         assert result["codes"].ravel().tolist() == [0, 1, 0]
         for wrong in (
             np.ones((3, 2)), (np.ones((3, 3)), ["x"] * 3), (np.ones((3, 2)), ["z"] * 3), (np.ones((3, 2)), ["x"] * 2),
             (np.full((3, 2), np.nan), ["x"] * 3),
         ):  # fmt: skip
             with pytest.raises(ValueError, match="public"):
-                public_rows(wrong, self.LAYOUT)
+                read_public_rows(wrong, self.LAYOUT)
 
     def test_what_releases_do_not_determine(self):
         curator = complete(rows())
@@ -310,7 +310,7 @@ def test_a_loaded_estimator_has_the_same_model():
     block = {"x": rows(count=20), "codes": np.zeros((20, 0))}
     np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
     assert default_model(loaded, other).model is default_model(mixture, one).model
-    for each in other.each:
+    for each in other.sums:
         assert each.question.contributions(Block(rows(count=2), np.zeros((2, 0), int))).shape[1] == each.question.size
 
 

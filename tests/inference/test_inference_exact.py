@@ -20,7 +20,7 @@ from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.augmented.sum_densities import FactoredDraw, NoisySum, update_rows
 from discreet.inference.clt.reference import Problem
 from discreet.inference.measurements import Measurements, read_measurements
-from discreet.inference.rows.row_model import Layout, double_precision, row_model
+from discreet.inference.rows.row_model import Layout, double_precision, get_row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
 
@@ -54,12 +54,12 @@ FACTORED = FactoredExponential(log_likelihood, CHANCES, math.log(0.1), math.log(
 def problem_of(*releases, rows=ROWS):
     measured = read_measurements(list(releases)) if releases else Measurements((), LAYOUT)
     public = {"x": PUBLIC, "codes": np.zeros((len(PUBLIC), 0), dtype=np.int64)}
-    return Problem(row_model(coin_and_number, LAYOUT), measured, rows, public)
+    return Problem(get_row_model(coin_and_number, LAYOUT), measured, rows, public)
 
 
 def sampled(problem, **options):
     given = {"chains": CHAINS, "draws": DRAWS, "warmup": WARMUP, "seed": 1, "progress": False}
-    if problem.measured.each:
+    if problem.measured.sums:
         given["start"] = np.zeros(2)
     return sample_augmented(problem, **given | options)
 
@@ -119,9 +119,9 @@ def test_a_noisy_count_gives_the_posterior_of_enumeration(seeded):
     assert_same_law(result.v[:, :, 1], normal_moments(norm(PUBLIC[:, 1].sum() / precision, precision**-0.5)))
     assert not result.diverging.any()
     # A row of the coin moves the count by all of its sensitivity, so the bound is attained.
-    assert result.bound == math.exp(-1.0)
-    assert result.least == pytest.approx(result.bound, rel=1e-6)
-    assert result.bound < result.acceptance < 1.0
+    assert result.acceptance_bound == math.exp(-1.0)
+    assert result.least_acceptance == pytest.approx(result.acceptance_bound, rel=1e-6)
+    assert result.acceptance_bound < result.acceptance < 1.0
 
 
 def test_releases_of_one_data_set_are_joined_through_its_rows(seeded):
@@ -132,7 +132,7 @@ def test_releases_of_one_data_set_are_joined_through_its_rows(seeded):
     logs = log_noise(first), log_noise(second)
     result = sampled(problem_of(first, second))
     assert_same_law(chance(result), coin_moments(logs[0] + logs[1]))
-    assert result.bound is None
+    assert result.acceptance_bound is None
     each = binom.pmf(COUNTS[:, None], ROWS, GRID)
     product = GRID**2 * np.prod([np.exp(log) @ each for log in logs], axis=0)
     product /= product.sum()
@@ -197,7 +197,7 @@ def test_a_gaussian_mean_with_gaussian_noise_is_conjugate(seeded):
     precision = 1 / 4 + ROWS**2 / variance + len(PUBLIC)
     mean = (ROWS * total / variance + PUBLIC[:, 1].sum()) / precision
     assert_same_law(result.v[:, :, 1], normal_moments(norm(mean, precision**-0.5)))
-    assert result.least < math.exp(-1.0)
+    assert result.least_acceptance < math.exp(-1.0)
 
 
 class Halved(NoisySum):
@@ -222,7 +222,7 @@ def test_the_acceptance_bound_finds_a_wrong_mechanism(seeded, broken):
         wrong, name = dataclasses.replace(drawn, rate=8.0 * drawn.rate), "factored exponential mechanism"
     else:
         measured = read_measurements(curator.measure(UNIT, LaplaceLoss(1.0), bits=seeded(1)))
-        wrong, name = broken(measured.each[0], LAYOUT), "sum"
+        wrong, name = broken(measured.sums[0], LAYOUT), "sum"
     with pytest.raises(RuntimeError, match=f"{name}: its density or its sensitivity is wrong"):
         sampled(problem_of(), also=[wrong])
 
@@ -230,8 +230,8 @@ def test_the_acceptance_bound_finds_a_wrong_mechanism(seeded, broken):
 def test_a_replaced_row_is_two_steps_of_add_remove(seeded):
     curator = open_rows(THROWS, bounds=(0, 1), neighbors="add-remove")
     measured = read_measurements(curator.measure(UNIT, LaplaceLoss(0.5, "add-remove"), bits=seeded(1)))
-    assert NoisySum(measured.each[0], LAYOUT).epsilon == 1.0
-    assert FactoredDraw(FACTORED.draw(curator, epsilon=0.25, bits=seeded(1)), LAYOUT).epsilon == 0.5
+    assert NoisySum(measured.sums[0], LAYOUT).epsilon == 1.0
+    assert FactoredDraw.from_choice(FACTORED.draw(curator, epsilon=0.25, bits=seeded(1)), LAYOUT).epsilon == 0.5
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from discreet.inference.default_models import check_has_model, default_model
 from discreet.inference.measurements import read_measurements
 from discreet.inference.rows.factor_rows import rotate_to
 from discreet.inference.rows.gaussian_rows import relabel
-from discreet.inference.rows.logistic_rows import contrasts
-from discreet.inference.rows.regression_rows import lines
-from discreet.inference.rows.row_model import double_precision, row_model
+from discreet.inference.rows.logistic_rows import contrast_matrix
+from discreet.inference.rows.regression_rows import compute_lines
+from discreet.inference.rows.row_model import double_precision, get_row_model
 from discreet.inference.rows.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
 from discreet.noise import NotPrivateWarning
@@ -140,7 +140,7 @@ def test_lines_are_those_of_least_squares():
     mean, covariance = joined.mean(axis=0), np.cov(joined.T, bias=True)
     for intercept in (True, False):
         design = np.column_stack([X, np.ones(ROWS)]) if intercept else X
-        result = lines(mean, covariance, 1, intercept=intercept)
+        result = compute_lines(mean, covariance, 1, intercept=intercept)
         best, rest = np.linalg.lstsq(design, y, rcond=None)[:2]
         np.testing.assert_allclose(result["coef"], best[:2], rtol=1e-8)
         assert result["intercept"] == pytest.approx(best[2] if intercept else 0.0)
@@ -180,7 +180,7 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     measured = read_measurements(what)
     built = default_model(what, measured)
     assert default_model(what, measured).model is built.model  # so that nothing is compiled twice
-    model = row_model(built.model, measured.layout, built.features, built.expectations)
+    model = get_row_model(built.model, measured.layout, built.features, built.expectations)
     v = model.vector(built.start)
     values = model.call("parameters", v)
     assert set(built.start) == set(model.names)
@@ -193,7 +193,7 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     if built.predict_proba is not None:
         np.testing.assert_allclose(built.predict_proba(reported, X[:20]), what.predict_proba(X[:20]), atol=1e-5)
 
-    assert model.states_moments
+    assert model.has_moments
     if name == "mixture":
         return  # its draws and its moments are tested above
     rows = model.draw(v, ROWS, 0)
@@ -291,7 +291,7 @@ def test_answers_are_reported_as_they_were_asked():
 
 def test_contrasts_are_centred_and_orthonormal():
     for count in (3, 5):
-        one = contrasts(count)
+        one = contrast_matrix(count)
         np.testing.assert_allclose(one.T @ one, np.eye(count - 1), atol=1e-12)
         np.testing.assert_allclose(one.sum(axis=0), 0.0, atol=1e-12)
 

@@ -16,12 +16,17 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dp
-from discreet.inference.clt.likelihood import is_wide, target_at
-from discreet.inference.clt.moving_rows import lift_arrays, moving_mean, moving_rows, restore_arrays
+from discreet.inference.clt.likelihood import build_target, is_wide
 from discreet.inference.clt.reference import Problem, find_reference
+from discreet.inference.clt.reparametrized_rows import (
+    build_pathwise_mean,
+    lift_arrays,
+    reparametrize_rows,
+    restore_arrays,
+)
 from discreet.inference.measurements import read_measurements
-from discreet.inference.rows.layout import Layout, public_rows
-from discreet.inference.rows.row_model import RowModel, double_precision, own_row_model, row_model
+from discreet.inference.rows.layout import Layout, read_public_rows
+from discreet.inference.rows.row_model import RowModel, double_precision, get_row_model, get_user_row_model
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import Logistic
@@ -63,14 +68,14 @@ def test_numbers_are_lifted_out_of_questions():
     assert lift_arrays(MarginGradient(Features(features.space, 0.4), Logistic(), other.theta, 2))[0] != form
 
 
-def test_moving_rows_know_clipped_means_far_away(seeded):
+def test_reparametrized_rows_know_clipped_means_far_away(seeded):
     """E clip(x) has a closed form; 4,000 rows that were drawn elsewhere know it within six standard errors."""
     measured = read_measurements(measured_sum(seeded, box=(-1.0, 3.0)))
-    model = row_model(centre_and_spread, ONE)
+    model = get_row_model(centre_and_spread, ONE)
     v = model.vector({"a": 0.0, "s": 1.0})
-    moving = moving_rows(model, v)
+    moving = reparametrize_rows(model, v)
     data = {"projection": np.eye(1), "B": np.zeros((1, 0))}
-    mean = moving_mean(moving, measured, data)
+    mean = build_pathwise_mean(moving, measured, data)
     with double_precision():
         data["keys"] = jax.random.split(jax.random.key(0), 4000)
         for a, s in ((0.0, 1.0), (2.5, 0.5), (6.0, 3.0)):
@@ -80,7 +85,7 @@ def test_moving_rows_know_clipped_means_far_away(seeded):
             at = model.vector({"a": a, "s": s})
             unit = (exact - 1.0) / 2.0  # as the door sees it
             assert abs(float(mean(data, at)[0]) - unit) < 6.0 / math.sqrt(4000)
-            slope = mean.slope(data, at)[0, 0]
+            slope = mean.jacobian(data, at)[0, 0]
             assert abs(slope - (norm.cdf(high) - norm.cdf(low)) / 2.0) < 6.0 * 0.5 / math.sqrt(4000)
 
 
@@ -96,7 +101,7 @@ def test_what_is_discrete_is_summed_over():
     known = RowModel(model, Layout(("x0",), ("label",), ((0, 1),)))
     v = known.vector({"p": 0.2})
     with double_precision():
-        moved = moving_rows(known, v).at(v, jax.random.split(jax.random.key(0), 500))
+        moved = reparametrize_rows(known, v).draw(v, jax.random.split(jax.random.key(0), 500))
         rows, shares = jax.tree.map(np.asarray, moved)
     assert len(shares) == 2000
     assert math.isclose(float(shares.sum()), 1.0)
@@ -117,13 +122,13 @@ def test_counts_do_not_move(seeded):
     release = measured_sum(seeded, mu=0.5)
     question = Above(release.question.space)
     measured = read_measurements((question, release))
-    model = row_model(centre_and_spread, ONE)
+    model = get_row_model(centre_and_spread, ONE)
     problem = Problem(model, measured, 100.0)
     reference = find_reference(problem, model.vector({"a": 2.0, "s": 1.0}), 0)
     assert is_wide(problem, reference)
-    moving = moving_rows(model, reference.w)
-    assert target_at(problem, reference, 0, moving=moving).weighted
-    assert not target_at(Problem(model, read_measurements(release), 100.0), reference, 0, moving=moving).weighted
+    moving = reparametrize_rows(model, reference.w)
+    assert build_target(problem, reference, 0, paths=moving).is_weighted
+    assert not build_target(Problem(model, read_measurements(release), 100.0), reference, 0, paths=moving).is_weighted
 
 
 def test_finitely_many_rows_do_not_move(seeded):
@@ -133,7 +138,7 @@ def test_finitely_many_rows_do_not_move(seeded):
     model = RowModel(coin, ONE)
     problem = Problem(model, read_measurements(measured_sum(seeded, mu=0.01)), 100.0)
     reference = find_reference(problem, model.vector({"p": 0.5}), 0)
-    assert target_at(problem, reference, 0, moving=moving_rows(model, reference.w)).weighted
+    assert build_target(problem, reference, 0, paths=reparametrize_rows(model, reference.w)).is_weighted
 
 
 def test_a_spread_that_nothing_tells_stays_open(seeded):
@@ -151,7 +156,7 @@ def test_a_spread_that_nothing_tells_stays_open(seeded):
     assert 1.1 < high < 2.4
     below, above = post.interval("a", 0.9)
     assert 0.42 < above - below < 1.0
-    with pytest.raises(TypeError, match="keep post"):
+    with pytest.raises(TypeError, match="save post"):
         pickle.dumps(post)
     with pytest.raises(AttributeError, match="classifier or a regression"):
         post.predict([[1.0]])
@@ -164,10 +169,10 @@ def test_a_model_that_has_changed_is_not_the_same():
     def model():
         numpyro.sample("x0", dist.Normal(numpyro.sample("a", dist.Normal(0.0, scale)), 1.0))
 
-    first = own_row_model(model, ONE)
-    assert own_row_model(model, ONE) is first
+    first = get_user_row_model(model, ONE)
+    assert get_user_row_model(model, ONE) is first
     scale = 3.0
-    assert own_row_model(model, ONE) is not first
+    assert get_user_row_model(model, ONE) is not first
 
 
 def test_moments_that_numpyro_states_are_checked():
@@ -183,8 +188,8 @@ def test_moments_that_numpyro_states_are_checked():
 
     for model, known in ((heavy, False), (normal, True)):
         result = RowModel(model, Layout(("x0", "x1")))
-        assert result.states_moments
-        assert result.checked_moments(np.zeros(1), 0) is known
+        assert result.has_moments
+        assert result.has_correct_moments(np.zeros(1), 0) is known
 
 
 def own(name):
@@ -252,7 +257,7 @@ def test_a_range_that_depends_on_a_parameter(seeded):
 
 
 def test_a_prior_that_is_no_number(seeded):
-    with pytest.raises(ValueError, match="0 or no number"):
+    with pytest.raises(ValueError, match="0 or not a number"):
         dp.infer(measured_sum(seeded), shifted(lambda a, x: numpyro.factor("f", -jnp.inf)), rows=100.0, seed=0)
 
 
@@ -280,7 +285,7 @@ def test_releases_that_agree_by_chance_are_two(seeded):
     )
     drawn = [mechanism.draw(curator, epsilon=40.0, bits=seeded(i)) for i in (0, 1)]
     assert drawn[0].release.value == drawn[1].release.value
-    assert len(read_measurements(drawn).chosen) == 2
+    assert len(read_measurements(drawn).choices) == 2
     with pytest.raises(ValueError, match="twice"):
         read_measurements([drawn[0], drawn[0]])
 
@@ -290,22 +295,22 @@ def test_releases_that_agree_by_chance_are_two(seeded):
 )
 def test_starts_that_are_none(start):
     with pytest.raises(ValueError, match="start: expected"):
-        row_model(centre_and_spread, ONE).vector(start)
+        get_row_model(centre_and_spread, ONE).vector(start)
 
 
 def test_public_rows_by_the_names_of_classes():
     layout = Layout(("x0",), ("label",), ((0, 1),))
-    result = public_rows((np.zeros((2, 1)), ["b", "a"]), layout, ("a", "b"))
+    result = read_public_rows((np.zeros((2, 1)), ["b", "a"]), layout, ("a", "b"))
     assert result["codes"].tolist() == [[1], [0]]
     with pytest.raises(ValueError, match="3 parts"):
-        public_rows((1, 2, 3), layout)
+        read_public_rows((1, 2, 3), layout)
     with pytest.raises(ValueError, match=r"got shape \(2, 3\)"):
-        public_rows(np.zeros((2, 3)), ONE)
-    assert public_rows(pd.DataFrame({"age": [1.0, 2.0]}), ONE)["x"].tolist() == [[1.0], [2.0]]
+        read_public_rows(np.zeros((2, 3)), ONE)
+    assert read_public_rows(pd.DataFrame({"age": [1.0, 2.0]}), ONE)["x"].tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match="'age'"):
-        public_rows(pd.DataFrame({"stay": [1.0]}), Layout(("age",)))
+        read_public_rows(pd.DataFrame({"stay": [1.0]}), Layout(("age",)))
     with pytest.raises(ValueError, match="no column of categories"):
-        public_rows((np.zeros((2, 1)), [0, 1]), ONE)
+        read_public_rows((np.zeros((2, 1)), [0, 1]), ONE)
 
 
 def test_more_kinds_of_rows_than_a_likelihood_takes_jointly(seeded, monkeypatch):

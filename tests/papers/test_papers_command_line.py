@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.noise import GaussianNoise
-from papers.audit.audited_page import kept_attacks, page
+from papers.audit.audited_page import page, read_attacks
 from papers.audit.subjects import subjects
 from papers.command_line import main
 
@@ -76,16 +76,16 @@ def test_an_attack_is_shown_and_kept(tmp_path, few, capsys):
     out, written = tmp_path / "found", tmp_path / "pages" / "page.md"
     assert ran(*ATTACK, "--out", out, "--page", written) == 0
     assert "None of 1 guarantees was refuted." in capsys.readouterr().out
-    (each,) = kept_attacks(out)["attacks"]
+    (each,) = read_attacks(out)["attacks"]
     assert each["name"] == SUBJECT
     assert each["holds"] is True
     assert SUBJECT in written.read_text(encoding="utf-8")
     assert "## What is not covered" in written.read_text(encoding="utf-8")
     assert ran("audit", "door: histogram, add", "--seconds", 0.2, "--jobs", 1, "--out", out) == 0
-    assert len(kept_attacks(out)["attacks"]) == 2
+    assert len(read_attacks(out)["attacks"]) == 2
 
 
-def test_a_broken_promise_ends_with_code_1(monkeypatch, few, capsys):
+def test_a_refuted_guarantee_ends_with_code_1(monkeypatch, few, capsys):
     monkeypatch.setattr(GaussianNoise, "add", lambda self, values, bits=None: np.asarray(values, dtype=np.float64))
     assert ran(*ATTACK) == 1
     printed = capsys.readouterr().out
@@ -98,7 +98,7 @@ def test_a_broken_promise_ends_with_code_1(monkeypatch, few, capsys):
     [
         ("wiliams", "expected a name of --list"),
         (f"{NAME} --all", "not both"),
-        ("audit", "expected what to attack"),
+        ("audit", "expected the names of attacks"),
         ("audit windows", "expected a name of --list"),
         ("audit door --all", "not both"),
         ("audit --page page.md", "expected --out too"),
@@ -120,7 +120,7 @@ def test_a_failure_names_the_entry(tmp_path):
     file.touch()
     with pytest.raises(OSError, match="file") as failed:
         ran(NAME, "--quick", "--jobs", 1, "--out", file)
-    assert failed.value.__notes__ == [f"{NAME}: what was measured is kept in {file}; the same command goes on"]
+    assert failed.value.__notes__ == [f"{NAME}: results so far are saved in {file}; the same command resumes"]
 
 
 def test_it_is_a_command_of_a_checkout():
@@ -132,6 +132,6 @@ def test_it_is_a_command_of_a_checkout():
 def test_the_page_of_the_documentation_is_what_the_files_say():
     docs = ROOT / "docs"
     assert (docs / "audited.md").read_text(encoding="utf-8") == page(docs / "audited")
-    result = kept_attacks(docs / "audited")
+    result = read_attacks(docs / "audited")
     assert {each["name"] for each in result["attacks"]} == set(subjects())
     assert all(each["holds"] for each in (*result["attacks"], *result["one_run"]))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from papers.entries import ENTRIES, experiment
 from papers.experiment import Experiment, Outcome, Table, Verdict
 from papers.reproduced_page import as_markdown, page
-from papers.running import kept_parts, run
+from papers.running import read_saved_parts, run
 
 measured = []
 
@@ -87,8 +87,8 @@ def test_parts_of_other_code_are_not_taken_up(tmp_path):
     notes = tmp_path / "survey" / "squares.parts.jsonl"
     lines = [json.loads(line) for line in notes.read_text().splitlines() if line]
     notes.write_text("\n".join(json.dumps(line | {"version": "older"}) for line in lines) + "\n")
-    assert kept_parts(notes, SQUARES.version) == {}
-    assert len(kept_parts(notes, "older")) == 2
+    assert read_saved_parts(notes, SQUARES.version) == {}
+    assert len(read_saved_parts(notes, "older")) == 2
 
 
 def test_processes_give_the_same(tmp_path):

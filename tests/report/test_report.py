@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.estimators.loading import load_model
-from discreet.inference.posterior import Diagnostics, Posterior, data_tree
+from discreet.inference.posterior import Diagnostics, Posterior, to_data_tree
 from discreet.plots.plot import SERIES
 from discreet.report.not_private import compare_without_privacy
 from discreet.report.owned_rows import rows_from_csv
@@ -280,7 +280,7 @@ def test_the_code_of_a_report_computes_its_promise(name, tmp_path, monkeypatch, 
 def posterior_of_two() -> Posterior:
     rng = np.random.default_rng(2)
     values = {"weights": rng.dirichlet([5, 5], (2, 100)), "means": rng.normal(size=(2, 100, 2, 3))}
-    tree = data_tree(
+    tree = to_data_tree(
         values,
         np.zeros((2, 100), dtype=bool),
         {"weights": ["component"], "means": ["component", "column"]},

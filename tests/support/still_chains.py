@@ -16,12 +16,12 @@ __all__ = ["still_chains"]
 
 
 def still_chains(monkeypatch: Any) -> None:
-    """Have ``dp.infer`` draw from a small normal law around its reference, for the rest of a test."""
+    """Have ``dp.infer`` draw from a small normal distribution around its reference, for the rest of a test."""
     from discreet.inference.clt.sampling import Chains
 
-    def sample(model: Any, target: Any, *, chains: int, draws: int, seed: int, **_: Any) -> Chains:
+    def run_chains(model: Any, target: Any, *, chains: int, draws: int, seed: int, **_: Any) -> Chains:
         start = target.data["w0"]
         away = 1e-3 * np.random.default_rng(seed).standard_normal((chains, draws, start.size))
         return Chains(start + away, np.zeros((chains, draws), dtype=bool))
 
-    monkeypatch.setattr(sys.modules[dp.infer.__module__], "sample", sample)
+    monkeypatch.setattr(sys.modules[dp.infer.__module__], "run_chains", run_chains)

@@ -1,4 +1,4 @@
-"""Everything that the suite attacks: every kind of release at the door, statistic, mechanism, series and estimator."""
+"""All subjects of the suite: every kind of release at the door, statistic, mechanism, series and estimator."""
 
 from papers.audit.subjects.door_releases import door_releases
 from papers.audit.subjects.every_estimator import estimators

@@ -53,7 +53,7 @@ def _noisy_mode(curator: Curator, epsilon: float) -> Any:
 
 
 def door_releases() -> list[Subject]:
-    """Return all of them."""
+    """Return the subjects of this module."""
     sums = {"sum, Gaussian noise": _sum, "sum, Laplace noise": _sum_laplace, "sum, Euclidean noise": _euclidean}
     counts = {"histogram": _histogram, "mode, exponential": _mode, "mode, noisy maximum": _noisy_mode}
     return [

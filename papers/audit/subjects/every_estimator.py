@@ -1,4 +1,4 @@
-"""Every estimator with each of its methods, a model of one's own, the private score, and mixtures for one run."""
+"""Subjects: every estimator with each of its methods, a custom model, the private score; and mixtures for one run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["estimators", "mixtures"]
 
 Ask = Callable[[Any, float], Any]
 TWO_CLASSES = Schema({**dict(PLANE.columns), "g": Category(["a", "b"])})
-# The stronger the penalty, the more of what a minimum is charged for can be seen in it.
+# With a strong penalty the minimum depends most on a row, relative to its charged sensitivity.
 STRONG = {"objective": {"C": 1e-3}, "output": {"C": 1e-3}}
 
 
@@ -49,7 +49,7 @@ def _own(curator: Any, epsilon: float) -> Any:
 
 @cache
 def _scored() -> Any:
-    """Return a model to score with, the same throughout a process: of made-up rows in the middle, where it is dense."""
+    """Return a model to score with, the same throughout a process: fitted to synthetic rows around the centre."""
     rows = np.random.default_rng(0).normal([5.0, -1.0], [0.5, 0.2], (500, 2))
     return GaussianMixture(2, bounds=[column.ends for column in PLANE.numbers.values()], epsilon=10.0, delta=DELTA).fit(
         rows
@@ -91,7 +91,7 @@ CLASSIFIERS: dict[str, Ask] = {
 
 
 def estimators() -> list[Subject]:
-    """Return all of them."""
+    """Return the subjects of this module."""
     return [
         *of_schema("estimators", MIXTURES, PLANE, BOTH),
         *of_schema("estimators", OF_ROWS, PLANE),

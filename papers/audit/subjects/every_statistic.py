@@ -1,4 +1,4 @@
-"""Every statistic, and the statistical database that answers with them."""
+"""Subjects: every statistic, and answers of the statistical database."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ RANKED: dict[str, Ask] = {
     "interquartile range": _of("interquartile_range", interval=None),
     "trimmed mean": _of("trimmed_mean"),
 }
-# Whatever else the registry has, as its example asks.
+# All other statistics of the registry, with the arguments of their examples.
 OTHERS: dict[str, Ask] = {
     name.replace("_", " "): _of(name, **one.example) for name, one in STATISTICS.items() if name not in ASKED
 }
 
 
 def statistics() -> list[Subject]:
-    """Return all of them."""
+    """Return the subjects of this module."""
     return [
         *of_schema("statistics", UNDER_BOTH, PLANE, BOTH),
         *of_schema("statistics", ADDITIVE, PLANE),

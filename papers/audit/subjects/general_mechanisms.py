@@ -1,4 +1,4 @@
-"""The general mechanisms, around functions of one's own."""
+"""Subjects: the general mechanisms of ``discreet.mechanisms``, around user functions."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ ASKED: dict[str, Ask] = {
 
 
 def mechanisms() -> list[Subject]:
-    """Return all of them."""
+    """Return the subjects of this module."""
     return of_schema("mechanisms", ASKED, LINE, also=across)

@@ -1,4 +1,4 @@
-"""What a subject of the suite is: something that the library does, and the data sets on which it is attacked."""
+"""``Subject``: a release of the library to attack, and the data sets on which it is attacked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REP
 DELTA = 1e-5
 REPLACE, BOTH = (Neighbors.REPLACE_ONE,), (Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE)
 
-# Bounds are not symmetric, nor of size 1: a wrong centre or scale would not show otherwise.
+# Bounds are neither symmetric nor of size 1, so that a wrong centre or scale is detected.
 X: Column = Number(0.0, 10.0, missing="fill", fill=5.0)
 Y: Column = Number(-3.0, 1.0, missing="fill", fill=-1.0)
 LINE = Schema({"x": X})
@@ -35,7 +35,7 @@ MANY = Schema(TEN)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Something that is attacked.
+    """A release that is attacked.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Subject:
     pairs : callable
         A context in which the pairs exist.
     claimed : callable, optional
-        From ε to the loss, for results that do not say it.
+        From ε to the loss, for results that do not state it.
     """
 
     name: str
@@ -79,10 +79,10 @@ def of_schema(
 
 
 def across(schema: Schema, relation: Neighbors) -> tuple[Pair, ...]:
-    """Return neighbours of which one row goes from the lower to the upper end of the others: for ranks.
+    """Return neighbours in which one row moves from below to above the others, for mechanisms that depend on ranks.
 
-    Where the others are one row, or one with two at the upper end, it is the median or the lower quartile that is on
-    one side of that row before and on the other side afterwards.
+    If the others are one row, or one row and two at the upper end, then the median or the lower quartile moves from one
+    side of that row to the other.
     """
     columns = [column for _, column in schema.columns if isinstance(column, Number)]
 

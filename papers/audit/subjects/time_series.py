@@ -1,4 +1,4 @@
-"""Series: of events and of persons, and a stream."""
+"""Subjects: time series of events and of persons, and streams."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _streams() -> Iterator[tuple[Pair, ...]]:
 
 
 def signals() -> list[Subject]:
-    """Return all of them."""
+    """Return the subjects of this module."""
 
     def claimed(epsilon: float) -> Loss:
         return additive_loss(Guarantee(epsilon, DELTA))

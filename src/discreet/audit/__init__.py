@@ -1,14 +1,14 @@
-"""Audit: attacks on what this library promises, and on what its users build.
+"""Audit: attacks on the guarantees of this library, and on what its users build. They give lower bounds on ε.
 
-This room promises that a lower bound that it states holds at the confidence that it states, whatever the attacker did:
-the attack (two neighbouring data sets, a score, a threshold) is chosen from runs of its own, and the bound counts right
-and wrong guesses over fresh runs. A bound above a claim refutes the claim; a bound below it proves nothing, but says
-which errors would have been noticed. Rows are made up, and nothing is spent. It may import every room but ``cli``.
+This room guarantees that a lower bound holds at its stated confidence, whatever the attacker did: the attack (two
+neighbouring data sets, a score, a threshold) is chosen on separate runs, and the bound counts right and wrong guesses
+over fresh runs. A bound above a claim refutes the claim. A bound below it proves nothing, but it says which errors
+would have been detected. Rows are synthetic, and no budget is spent. It may import every room except ``cli``.
 
-Where to look: ``confidence`` has the statistics with their proofs, ``claim`` what is claimed and refuted, ``pairs``
-the data sets, ``output`` what an attacker sees, ``scores`` how he guesses, ``attacking`` the order of things,
-``result`` what comes out, ``canaries`` the audit in one run. Everything that this library releases is attacked by
-``papers/audit``, in a checkout.
+Where to look: ``confidence`` has the statistics with their proofs, ``claim`` the guarantee that is tested, ``pairs``
+the neighbouring data sets, ``output`` what an attacker observes, ``scores`` how the attacker guesses, ``attacking``
+runs an attack, ``targets`` prepares what is attacked, ``result`` has the counts and the bound, and ``canaries`` is the
+audit in one run. In a checkout, ``papers/audit`` attacks everything that this library releases.
 """
 
 from discreet.audit.attacking import attack

@@ -1,17 +1,17 @@
-"""An audit in one run: many canaries at once, each in or out by a coin (Steinke, Nasr and Jagielski 2023).
+"""An audit in one run: many canaries at once, each included or not by a coin (Steinke, Nasr and Jagielski 2023).
 
-Where a fit takes minutes, nobody runs it ten thousand times. But one fit to data with m canaries is m experiments that
-share their noise, and what m guesses prove together is in ``confidence``. It proves less than as many runs would,
-and it costs one fit.
+A fit that takes minutes cannot be run ten thousand times. But one fit to data with m canaries is m experiments that
+share their noise. What m guesses prove together is in ``confidence``: less than m independent runs would, at the cost
+of one fit.
 
-Canaries are random corners of the declared bounds. With coins z = ±1, rows C of what each canary contributes, and
-noise of standard deviation σ, a release is Cᵀ(1 + z)/2 and noise. So the attacker estimates all coins at once by the
-linear estimator of least mean square error,
+Canaries are random corners of the declared bounds. With coins z = ±1, a matrix C whose rows are the contributions of
+the canaries, and noise of standard deviation σ, a release is Cᵀ(1 + z)/2 plus noise. So the attacker estimates all
+coins at once by the linear estimator of least mean squared error,
 
     ẑ = ½·(I + ¼·Σ C·Cᵀ/σ²)⁻¹ · Σ C·(release − Cᵀ1/2)/σ²,
 
-the sums over all releases, each with what canaries contribute at the parameters that it was asked with. He guesses
-where it is largest ("in") and smallest ("out"), and abstains from the rest.
+with sums over all releases, each with the contributions at the parameters of its query. The attacker guesses "in" where
+ẑ is largest and "out" where it is smallest, and abstains from the rest.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OneRun:
-    """What an audit in one run found.
+    """The result of an audit in one run.
 
     Attributes
     ----------
     name : str
     guarantee : Guarantee
-        What is claimed, under add-remove.
+        The claimed guarantee, under add-remove.
     canaries, guesses, right : int
-        How many canaries there were, of how many the attacker guessed the coin, and how many guesses were right.
+        The number of canaries, of guessed coins, and of right guesses.
     confidence : float
     seconds : float
     """
@@ -67,11 +67,11 @@ class OneRun:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim stands: False is a proof, at the stated confidence, that it is wrong."""
+        """Whether the claim is not refuted. False is a proof, at the stated confidence, that the claim is wrong."""
         return self.epsilon <= self.guarantee.epsilon
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain values, for JSON."""
+        """Return the result as plain values, for JSON."""
         return {
             "name": self.name,
             "epsilon_claimed": self.guarantee.epsilon,
@@ -97,18 +97,18 @@ class OneRun:
 def one_run(
     estimator: PrivateEstimator, *, canaries: int = 1000, share: float = 0.1, confidence: float = 0.99
 ) -> OneRun:
-    """Fit an estimator once to canaries, and return a lower bound on its ε from how many an attacker recognised.
+    """Fit an estimator once to canaries, and return a lower bound on its ε from the number that an attacker detects.
 
     Parameters
     ----------
     estimator : estimator
         With bounds, ``neighbors="add-remove"``, and releases with Gaussian noise: a mixture, k-means, factor analysis,
-        PCA. It is cloned. Rows have more room in many columns: bounds of some fifty show most.
+        PCA. It is cloned. Canaries are easier to detect in many columns: the bound is best for about fifty.
     canaries : int
     share : float
-        Of the canaries, of which he guesses the coin; he abstains from the others.
+        The share of the canaries whose coins are guessed; the attacker abstains from the others.
     confidence : float
-        With which the bound holds.
+        The confidence of the bound.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def one_run(
     from sklearn.base import clone
 
     count = integer("canaries", canaries, least=10, most=20_000)
-    chance = positive("share", share)
-    if chance > 1.0:
+    share = positive("share", share)
+    if share > 1.0:
         raise ArgumentError("share", share, "a share of the canaries, at most 1")
     if not probability("confidence", confidence):
         raise ArgumentError("confidence", confidence, "a probability in (0, 1), for example 0.99")
@@ -132,7 +132,7 @@ def one_run(
     if estimator.neighbors is None or Neighbors.parse(estimator.neighbors) is not Neighbors.ADD_REMOVE:
         raise ArgumentError("neighbors", estimator.neighbors, "'add-remove', since canaries are put in or left out")
     if estimator.random_state is not None:
-        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
+        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed does not protect")
     started = time.perf_counter()
     rng = np.random.default_rng()
     rows, declared = _draw_canaries(estimator, count, rng)
@@ -144,7 +144,7 @@ def one_run(
     if fitted.guarantee_ is None:
         raise ArgumentError("estimator", UNSHOWN, "one with a guarantee; its guarantee_ is None")
     scores = _estimate_coins(fitted.releases_, everyone)
-    guesses = min(max(2 * math.ceil(chance * count / 2.0), 2), count - count % 2)
+    guesses = min(max(2 * math.ceil(share * count / 2.0), 2), count - count % 2)
     order = np.argsort(scores)
     right = int(np.sum(~inside[order[: guesses // 2]]) + np.sum(inside[order[-(guesses // 2) :]]))
     return OneRun(estimator._label, fitted.guarantee_, count, guesses, right, confidence, time.perf_counter() - started)
@@ -179,14 +179,14 @@ def _draw_corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Ar
 
 
 def _estimate_coins(releases: Sequence[Release], everyone: Curator) -> Array:
-    """Return the estimate of every coin; 0 where nothing is known of how a release came about."""
+    """Return the estimate of every coin, from all releases whose query and Gaussian noise are known."""
     rows = everyone._records.rows
-    alike, told = np.eye(rows), np.zeros(rows)
+    precision, evidence = np.eye(rows), np.zeros(rows)
     for release in releases:
         question, noise = release.question, release.noise
         if isinstance(question, Query) and noise is not None and noise.normal:
             blocks = [np.asarray(question.contributions(block)) for block in everyone._records.blocks()]
             each = np.concatenate(blocks) / noise.scale  # in the order of the canaries; ``gather`` sorts
-            alike += each @ each.T / 4.0
-            told += each @ (release.value / noise.scale - each.sum(axis=0) / 2.0)
-    return np.asarray(np.linalg.solve(alike, told) / 2.0)
+            precision += each @ each.T / 4.0
+            evidence += each @ (release.value / noise.scale - each.sum(axis=0) / 2.0)
+    return np.asarray(np.linalg.solve(precision, evidence) / 2.0)

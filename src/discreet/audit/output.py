@@ -1,4 +1,4 @@
-"""What an attacker sees of a result: its releases and every public number on it; and what it claims."""
+"""Read what an attacker observes of a result: its releases and every public number; and what the result claims."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from discreet.guarantees import Guarantee
 
 Array = NDArray[np.float64]
 
-MOST, FOLDS = 512, 16  # numbers that are looked at, of one result, and sums of those beyond
-MISSING = 1.2345e299  # a NaN is seen as a number that nothing else is
+MOST, FOLDS = 512, 16  # numbers of a result that are used, and random sums of the others
+MISSING = 1.2345e299  # in place of NaN: a number that does not occur otherwise
 DEPTH = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """One result, as an attacker has it.
+    """One result, as an attacker observes it.
 
     Attributes
     ----------
     numbers : array
-        Those of its public attributes, and of releases whose noise is not stated.
+        The numbers of its public attributes, and of releases whose noise is not stated.
     releases : tuple of Release
     """
 
@@ -37,22 +37,22 @@ class Output:
 
 
 def read_error(error: Exception) -> Output:
-    """Return what can be seen of an error: its kind and its words."""
-    return Output(np.concatenate([_mark(type(error).__name__), _mark(str(error)), np.ones(1)]), ())
+    """Return the observable output of an error: its type and its message."""
+    return Output(np.concatenate([_hash(type(error).__name__), _hash(str(error)), np.ones(1)]), ())
 
 
 def read_output(result: Any) -> Output:
-    """Return what can be seen of a fitted estimator, an answer, a release, or of anything else."""
+    """Return the observable output of a fitted estimator, an answer, a release, or any other object."""
     releases = _releases(result)
     numbers = [release.value for release in releases if release.noise is None]
     if not isinstance(result, Release):
         numbers += list(_numbers(result, DEPTH))
     flat = np.concatenate([np.empty(0), *(np.ravel(each) for each in numbers)]).astype(np.float64)
-    return Output(_folded(np.nan_to_num(flat, nan=MISSING, posinf=1e300, neginf=-1e300)), releases)
+    return Output(_fold(np.nan_to_num(flat, nan=MISSING, posinf=1e300, neginf=-1e300)), releases)
 
 
-def _folded(numbers: Array) -> Array:
-    """Return the first ``MOST`` numbers as they are, and random sums of those beyond, always the same ones."""
+def _fold(numbers: Array) -> Array:
+    """Return the first ``MOST`` numbers, and random sums of the others with fixed signs."""
     rest = np.clip(numbers[MOST:], -1e60, 1e60)
     if not len(rest):
         return numbers
@@ -75,33 +75,33 @@ def _releases(result: Any) -> tuple[Release, ...]:
 
 
 def read_claim(result: Any) -> Claim | None:
-    """Return what a result says of itself; None where it says nothing."""
+    """Return the guarantee that a result states; None if it states none."""
     releases = _releases(result)
     if isinstance(result, tuple | list | Mapping) and releases:
         return Claim.from_losses(tuple(release.loss for release in releases))
     losses = tuple(release.loss for release in releases)
     for name in ("guarantee_", "guarantee"):
-        if hasattr(result, name):  # None where it says that nothing is guaranteed
+        if hasattr(result, name):  # None if nothing is guaranteed
             guarantee = getattr(result, name)
             return Claim(guarantee, losses) if isinstance(guarantee, Guarantee) else None
     return Claim.from_losses(losses) if losses else None
 
 
 def _numbers(value: Any, depth: int) -> Iterable[Array]:
-    """Yield the numbers of a value: of an array, of what a container holds, of public attributes of an object.
+    """Yield the numbers of a value: of an array, of the items of a container, of the public attributes of an object.
 
-    What is no number becomes one: two texts, or two objects that are shown differently, have different ones.
+    Other values are hashed to a number by their ``repr``, so that different texts give different numbers.
     """
     if isinstance(value, bool | int | float | complex | np.number | np.bool_):
         yield _floats(value)
     elif isinstance(value, Release):
-        return  # read by itself
+        return  # read by ``_releases``
     elif isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         yield np.concatenate(
             [np.ravel(value.real), np.ravel(value.imag)] if value.dtype.kind == "c" else [np.ravel(value)]
         )
     elif depth == 0 or value is None or isinstance(value, str | bytes | type):
-        yield _mark(value)
+        yield _hash(value)
     elif isinstance(value, Mapping):
         for key in sorted(value, key=str):
             yield from _numbers(key, 0)
@@ -118,15 +118,15 @@ def _numbers(value: Any, depth: int) -> Iterable[Array]:
             if not name.startswith("_") and name not in ("releases", "releases_", "losses", "losses_"):
                 yield from _numbers(part, depth - 1)
     else:
-        yield _mark(value)
+        yield _hash(value)
 
 
 def _floats(value: Any) -> Array:
     try:
         return np.array([complex(value).real, complex(value).imag] if isinstance(value, complex) else [float(value)])
     except OverflowError:
-        return _mark(value)
+        return _hash(value)
 
 
-def _mark(value: Any) -> Array:
+def _hash(value: Any) -> Array:
     return np.array([float(crc32(repr(value).encode(errors="replace")))])

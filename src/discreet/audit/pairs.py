@@ -1,9 +1,9 @@
-"""Neighbouring data sets on which a mechanism is likely to tell most: small, extreme, and of many kinds.
+"""Make neighbouring data sets on which a mechanism is likely to leak most: small, extreme, and of many kinds.
 
-One row is added, or replaced by another one, or all rows of a person. What it is: opposite corners of the declared
-bounds, far outside of them (an honest mechanism clips), one column or one category apart, a gap. What stands beside it:
-nothing, one row in the middle (which it crosses, so that ranks change), rows like the first, or rows spread over the
-bounds. No pair is the worst for every mechanism, so an attack scouts all of them before it chooses.
+One row is added or replaced, or all rows of a person. The row is at opposite corners of the declared bounds, or far
+outside of them (a correct mechanism clips), or changes in one column or one category, or has a missing value. The other
+rows are none, one row in the middle (which the changed row crosses, so that ranks change), copies of the first row, or
+rows spread over the bounds. No pair is the worst for every mechanism, so an attack tries all of them before it chooses.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Pair:
     Attributes
     ----------
     name : str
-        What makes them differ, in words.
-    one, other : Curator, or whatever the function that is attacked takes
+        A description of their difference.
+    one, other : Curator, or any argument of the attacked function
     """
 
     name: str
@@ -46,7 +46,7 @@ class Pair:
 
 
 def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE) -> tuple[Pair, ...]:
-    """Return pairs of curators whose rows are neighbours, extreme for this schema.
+    """Return pairs of curators with neighbouring rows that are extreme for this schema.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
     return _pairs(_kinds(schema), _middle(schema), _spread(schema), relation, open_units)
 
 
-def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> tuple[Pair, ...]:
-    """Return the same for rows in a ball; of persons where ``max_rows`` is given."""
+def neighbours_in_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> tuple[Pair, ...]:
+    """Return pairs of curators with neighbouring rows in a ball; rows of persons if ``max_rows`` is given."""
     center, direction = np.asarray(space.center), np.ones(space.dimension) / np.sqrt(space.dimension)
     high, low = (center + sign * space.radius * direction for sign in (1.0, -1.0))
     kinds = {
@@ -126,7 +126,7 @@ def _row(schema: Schema, number: Callable[[Numeric], Any], category: int) -> Row
 
 
 def _at(column: Numeric, share: float) -> Any:
-    """Return the cell of a column that is so far from its lower to its upper bound, on the scale that is measured."""
+    """Return the value at a share of the way from the lower to the upper bound, on the scale that is measured."""
     if isinstance(column, Date):
         return column.low + datetime.timedelta(days=round(share * (column.high - column.low).days))
     if column.log:
@@ -136,7 +136,7 @@ def _at(column: Numeric, share: float) -> Any:
 
 
 def _far(column: Numeric, up: bool) -> Any:
-    """Return a cell far outside of the bounds."""
+    """Return a value far outside of the bounds."""
     if isinstance(column, Date):
         return datetime.date.max if up else datetime.date.min
     return FAR if up else -FAR
@@ -147,7 +147,7 @@ def _middle(schema: Schema) -> Row:
 
 
 def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
-    """Return two rows for each way to be far apart."""
+    """Return two rows for each kind of extreme difference."""
     high, low = _row(schema, lambda column: column.high, -1), _row(schema, lambda column: column.low, 0)
     result = {"opposite corners": (low, high)}
     if schema.numbers:

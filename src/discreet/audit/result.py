@@ -1,4 +1,4 @@
-"""``Attack``: the counts of an attack, the bound that follows, and whether the claim stands."""
+"""``Attack``: the counts of an attack, the lower bound on ε, and whether the claim is refuted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claim import Claim
-from discreet.audit.confidence import epsilon_above, mu_above, upper_bound
+from discreet.audit.confidence import epsilon_lower_bound, mu_lower_bound, upper_bound
 from discreet.audit.scores import Array
 
 
@@ -27,7 +27,7 @@ class Attack:
     pair : str
         The neighbours on which outputs differed most.
     score : str
-        What the attacker went by.
+        The score that the attacker used.
     confidence : float
     runs : int
         On each side.
@@ -57,12 +57,12 @@ class Attack:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim stands: False is a proof, at the stated confidence, that it is wrong."""
-        return not self.claim.refuted(*self.errors)
+        """Whether the claim is not refuted. False is a proof, at the stated confidence, that the claim is wrong."""
+        return not self.claim.is_refuted_by(*self.errors)
 
     @cached_property
     def noticed(self) -> float:
-        """The factor by which noise must be too small for this attack to have noticed; ∞ where none would do.
+        """The factor by which noise must be too small for this attack to detect it; ∞ if it would detect none.
 
         Below 1 the claim is refuted.
         """
@@ -70,25 +70,25 @@ class Attack:
 
     @cached_property
     def epsilon(self) -> float:
-        """A lower bound on ε at the claim's δ.
+        """A lower bound on ε at the claim's δ, for a mechanism of the kind of the claimed losses.
 
-        For a mechanism of the kind that the losses name: all guarantees of this kind below it are refuted. With
-        Gaussian noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
+        All guarantees of this kind with a smaller ε are refuted. With Gaussian noise it follows from μ; with pure
+        privacy it is the bound of Clopper and Pearson.
         """
         return 0.0 if math.isinf(self.noticed) else self.claim.epsilon(self.noticed)
 
     @property
     def epsilon_of_any(self) -> float:
-        """A lower bound on ε at the claim's δ for any mechanism whatever."""
-        return float(epsilon_above(*self.errors, self.claim.guarantee.delta))
+        """A lower bound on ε at the claim's δ, for any mechanism."""
+        return float(epsilon_lower_bound(*self.errors, self.claim.guarantee.delta))
 
     @property
     def mu(self) -> float | None:
-        """A lower bound on μ, where Gaussian noise is claimed."""
-        return None if self.claim.mu is None else float(mu_above(*self.errors))
+        """A lower bound on μ, if Gaussian noise is claimed."""
+        return None if self.claim.mu is None else float(mu_lower_bound(*self.errors))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain values, for JSON; of the scores, nothing."""
+        """Return the result as plain values, for JSON, without the scores."""
         guarantee = self.claim.guarantee
         return {
             "name": self.name,
@@ -112,7 +112,7 @@ class Attack:
         }
 
     def as_plot(self) -> Any:
-        """Return the plot of what was claimed and what the attacker attained, not yet drawn."""
+        """Return the plot of the claimed trade-off and of the attacker's, not yet drawn."""
         from discreet.plots.attack_curve import TradeoffPlot
 
         alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
@@ -134,7 +134,7 @@ class Attack:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the power of the attack against its false alarms, below what the claim allows; needs matplotlib."""
+        """Draw the power of the attack against its false alarms, with the limit of the claim. Needs matplotlib."""
         return self.as_plot().draw(ax)
 
     def __repr__(self) -> str:
@@ -148,6 +148,6 @@ class Attack:
             noticed = f"; noise too small by a factor of {self.noticed:.3g} or more would have been noticed"
         return (
             f"<attack on {self.name}: the claim {self.claim} {verdict}. ε ≥ {self.epsilon:.3g}{kind}, with "
-            f"{self.confidence:.5g} confidence ({self.runs:,} runs a side; neighbours: {self.pair}; told by: "
+            f"{self.confidence:.5g} confidence ({self.runs:,} runs a side; neighbours: {self.pair}; score: "
             f"{self.score}){noticed}>"
         )

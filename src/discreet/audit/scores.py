@@ -1,17 +1,17 @@
-"""How an attacker guesses from an output: a score, larger where the output looks like that of the other data set.
+"""Scores by which an attacker guesses: the larger, the more an output looks like that of the other data set.
 
-He knows both data sets, the code, and everything that is released; what he does not know is which of the two was used.
+The attacker knows both data sets, the code, and everything that is released, but not which of the two was used.
 
-- **Known noise.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
-  to, and which noise was added. So he computes the sum on both data sets and adds up the log-likelihood ratios of all
-  releases. If the stated noise is true this is the best test there is (Neyman and Pearson); if it is not it is still
-  a test, and counting tells.
+- **Known noise.** A release states its question (``Release.question``), with the parameters that earlier releases led
+  to, and its noise. So the attacker computes the sum on both data sets and adds up the log-likelihood ratios of all
+  releases. If the stated noise is true this is the most powerful test (Neyman and Pearson). If it is not, it is still a
+  test, whose errors are counted.
 - **Learnt.** Where a mechanism states no noise (a selection, a draw from a density), or a result holds more numbers,
-  he learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which
-  the means are far apart; or boosted trees.
+  the attacker learns from separate runs: the most informative number, by the frequencies of its values; a projection
+  that separates the means; or boosted trees.
 
-Whatever is learnt is tried on runs that it was not learnt from, and the best is kept. No choice here can make a bound
-wrong: bounds count guesses on runs that come afterwards.
+Learnt scores are compared on runs that they were not learnt from, and the best is used. No choice here can make a bound
+wrong: bounds count guesses on later runs.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 
 KNOWN = "known noise"
 VALUES, BINS = 24, 12
-KEPT = 64  # questions; those of an adaptive mechanism are new in every run
-QUADRATIC = 8  # numbers up to which products of two are looked at as well
+MAX_CACHED = 64  # questions; those of an adaptive mechanism are new in every run
+MAX_QUADRATIC = 8  # numbers of which products are used as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Observed:
     numbers : array of shape (runs, p)
         Everything else.
     strength : float
-        How far apart the data sets are by known noise, on average; the same for both.
+        The distance of the data sets in units of known noise, on average; the same for both.
     """
 
     known: Array
@@ -68,7 +68,7 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A way to guess, and what it goes by."""
+    """A score, and its name."""
 
     name: str
     values: Callable[[Observed], Array]
@@ -76,17 +76,17 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a question gives on both data sets of a pair; the attacker computes it once for each question."""
+    """The exact sums of questions on both data sets of a pair, each computed once."""
 
     pair: Pair
     _sums_of: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
 
     def ratio(self, output: Output) -> float:
         """Return the log-likelihood ratio, other over one, of all releases whose noise and question are known."""
-        return sum(self._of_release(release) for release in output.releases)
+        return sum(self._log_ratio(release) for release in output.releases)
 
     def strength(self, output: Output) -> float:
-        """Return how far apart the two data sets are in units of the stated noise: a μ or an ε, as it were."""
+        """Return the distance of the two data sets in units of the stated noise: the sum of a μ and an ε."""
         squares = total = 0.0
         for release in output.releases:
             noise, sums = release.noise, self._sums(release)
@@ -95,7 +95,7 @@ class Sums:
                 squares, total = (squares + apart**2, total) if noise.normal else (squares, total + apart)
         return math.sqrt(squares) + total
 
-    def _of_release(self, release: Release) -> float:
+    def _log_ratio(self, release: Release) -> float:
         noise, sums = release.noise, self._sums(release)
         return 0.0 if noise is None or sums is None else noise.log_ratio(release.value, *sums)
 
@@ -105,7 +105,7 @@ class Sums:
             return None
         key = json.dumps([as_plain(release.asked), dict(release.declared)])
         if key not in self._sums_of:
-            if len(self._sums_of) >= KEPT:
+            if len(self._sums_of) >= MAX_CACHED:
                 self._sums_of.clear()
             question = release.question
             self._sums_of[key] = None
@@ -116,7 +116,7 @@ class Sums:
 
 
 def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
-    """Return a curator of the rows that a release speaks of."""
+    """Return a curator of the rows and columns that a release is about."""
     own = dict(zip(curator.category_columns, map(list, curator.categories), strict=True))
     asked = dict(zip(declared["category_columns"], declared["categories"], strict=True))
     if any(own.get(name) != list(values) for name, values in asked.items()):  # of how the rows are declared
@@ -131,7 +131,7 @@ def _sum(question: Query, curator: Curator) -> Array:
 
 
 def separation(one: Array, other: Array) -> float:
-    """Return the separation of two normal samples, in standard deviations, in which a score wins as often as here.
+    """Return d′: the distance of two unit normals, in standard deviations, with the same area under the ROC curve.
 
     >>> rng = np.random.default_rng(0)
     >>> round(separation(rng.normal(0.0, 1.0, 20000), rng.normal(1.0, 1.0, 20000)), 1)
@@ -144,49 +144,49 @@ def separation(one: Array, other: Array) -> float:
     return float(np.sqrt(2.0) * ndtri(min(max(share, edge), 1.0 - edge)))
 
 
-def best_score(one: Observed, other: Observed) -> Score:
-    """Return the score that tells most, learnt from one half of the runs and tried on the other half."""
+def learn_best_score(one: Observed, other: Observed) -> Score:
+    """Return the score that separates the data sets best, learnt on one half of the runs and tried on the other."""
     learners = (_learn_scores, _learn_trees)
     tried = [value for learner in learners for value in _try_scores(one, other, learner)]
     return [score for learner in learners for score in learner(one, other)][int(np.argmax(tried))]
 
 
-def difference(one: Observed, other: Observed) -> float:
-    """Return how far apart two data sets are for the best score: to choose between pairs.
+def estimate_difference(one: Observed, other: Observed) -> float:
+    """Return the separation of two data sets by the best score, to choose between pairs.
 
-    Where the noise is known it is computed, which takes few runs. What is learnt must be better, or add to it.
+    With known noise it is computed, which takes few runs. A learnt score must be better, or add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    _, number, *others = (told - noise for told in _try_scores(one, other, _learn_scores))
+    _, number, *others = (separated - noise for separated in _try_scores(one, other, _learn_scores))
     return max(*others, math.hypot(one.strength, max(number, 0.0)))
 
 
 def _try_scores(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
-    """Return how far each score tells, learnt from one half of the runs and tried on the other half."""
+    """Return the separation by each score, learnt on one half of the runs and tried on the other."""
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
     tried = [separation(score.values(one[half:]), score.values(other[half:])) for score in learnt]
-    # Nothing is learnt for known noise, so all runs can try it, and chance alone must not beat it.
+    # Known noise needs no learning, so all runs are used, with an allowance for the chance of the learnt scores.
     if one.strength > 0.0 and learnt[0].name == KNOWN:
         tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)
     return tried
 
 
 def _learn_scores(one: Observed, other: Observed) -> list[Score]:
-    """Return all scores, learnt from these runs; always the same ones in the same order."""
-    number = _one_number(one.numbers, other.numbers)
-    numbers = _varying(one, other)
-    projection = _projection(_with_products(one, numbers), _with_products(other, numbers))
+    """Return all scores but the trees, learnt on these runs, in a fixed order."""
+    number = _learn_one_number(one.numbers, other.numbers)
+    numbers = _find_varying(one, other)
+    projection = _learn_projection(_append_products(one, numbers), _append_products(other, numbers))
     return [
         Score(KNOWN, lambda seen: seen.known),
         Score("one number", lambda seen: number(seen.numbers)),
         Score("known noise and one number", lambda seen: seen.known + number(seen.numbers)),
-        Score("a projection", lambda seen: projection(_with_products(seen, numbers))),
+        Score("a projection", lambda seen: projection(_append_products(seen, numbers))),
     ]
 
 
 def _learn_trees(one: Observed, other: Observed) -> list[Score]:
-    """Return the log-odds of boosted trees, which find what is neither a threshold nor a line."""
+    """Return the log-odds of boosted trees, for differences that are neither a threshold nor linear."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     rows = np.concatenate([_features(one), _features(other)])
@@ -197,9 +197,9 @@ def _learn_trees(one: Observed, other: Observed) -> list[Score]:
     return [Score("boosted trees", lambda seen: np.asarray(trees.decision_function(_features(seen))))]
 
 
-def _one_number(one: Array, other: Array) -> Callable[[Array], Array]:
-    """Return the log-ratio of the frequencies of the values, or intervals of them, of the number that tells most."""
-    tables = [_frequencies(one[:, j], other[:, j]) for j in range(one.shape[1])]
+def _learn_one_number(one: Array, other: Array) -> Callable[[Array], Array]:
+    """Return the log-ratio of the frequencies of values, or of bins, of the number that separates best."""
+    tables = [_learn_frequencies(one[:, j], other[:, j]) for j in range(one.shape[1])]
     if not tables:
         return lambda numbers: np.zeros(len(numbers))
     tells = [separation(table(one[:, j]), table(other[:, j])) for j, table in enumerate(tables)]
@@ -207,7 +207,7 @@ def _one_number(one: Array, other: Array) -> Callable[[Array], Array]:
     return lambda numbers: tables[best](numbers[:, best])
 
 
-def _frequencies(one: Array, other: Array) -> Callable[[Array], Array]:
+def _learn_frequencies(one: Array, other: Array) -> Callable[[Array], Array]:
     both = np.concatenate([one, other])
     values = np.unique(both)
     if len(values) <= VALUES:
@@ -224,8 +224,8 @@ def _features(seen: Observed) -> Array:
     return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e60, 1e60)])
 
 
-def _varying(one: Observed, other: Observed) -> NDArray[np.int64]:
-    """Return which numbers vary, each once: results often hold a number in several places."""
+def _find_varying(one: Observed, other: Observed) -> NDArray[np.int64]:
+    """Return the indices of numbers that vary, without duplicates: results often hold a number in several places."""
     both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e60, 1e60)
     spread = both.std(axis=0)
     varying = np.flatnonzero(spread > 0.0)
@@ -233,17 +233,17 @@ def _varying(one: Observed, other: Observed) -> NDArray[np.int64]:
     return np.asarray(varying[np.sort(np.unique(scaled, axis=1, return_index=True)[1])])
 
 
-def _with_products(seen: Observed, numbers: NDArray[np.int64]) -> Array:
-    """Return these numbers, and products of two where they are few."""
+def _append_products(seen: Observed, numbers: NDArray[np.int64]) -> Array:
+    """Return these numbers, and the products of every two if they are few."""
     result = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
-    if 0 < result.shape[1] <= QUADRATIC:
+    if 0 < result.shape[1] <= MAX_QUADRATIC:
         rows, columns = np.triu_indices(result.shape[1])
         result = np.hstack([result, result[:, rows] * result[:, columns]])
     return np.hstack([seen.known[:, None], result])
 
 
-def _projection(one: Array, other: Array) -> Callable[[Array], Array]:
-    """Return Fisher's discriminant, of numbers that are first put on one robust scale."""
+def _learn_projection(one: Array, other: Array) -> Callable[[Array], Array]:
+    """Return Fisher's linear discriminant, of robustly scaled numbers."""
     both = np.concatenate([one, other])
     centre = np.median(both, axis=0)
     width = np.subtract(*np.quantile(both, [0.75, 0.25], axis=0))
@@ -255,5 +255,5 @@ def _projection(one: Array, other: Array) -> Callable[[Array], Array]:
     first, second = scaled(one), scaled(other)
     spread = np.cov(first, rowvar=False) + np.cov(second, rowvar=False)
     spread = np.atleast_2d(spread) + 0.05 * np.eye(one.shape[1])
-    way = np.linalg.solve(spread, second.mean(axis=0) - first.mean(axis=0))
-    return lambda numbers: np.asarray(scaled(numbers) @ way)
+    direction = np.linalg.solve(spread, second.mean(axis=0) - first.mean(axis=0))
+    return lambda numbers: np.asarray(scaled(numbers) @ direction)

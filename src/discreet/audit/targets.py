@@ -1,4 +1,4 @@
-"""What an attack runs: an estimator on rows that its declarations allow, or a function on pairs of its own."""
+"""Prepare the subject of an attack: an estimator with neighbours for its declarations, or a function with pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.audit.pairs import Pair, in_a_ball, neighbours
+from discreet.audit.pairs import Pair, neighbours, neighbours_in_ball
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
@@ -19,21 +19,23 @@ from discreet.records.declared.columns import Column
 from discreet.scales import ColumnScale, column_scales
 
 LABEL, TARGET = "label", "target"
-COLUMNS = 2  # where bounds are the same for any number of columns
+COLUMNS = 2  # if the bounds fit any number of columns
 
 
 def prepare_attack(
     subject: Any, pairs: Pair | Sequence[Pair] | None, target: str | None, *, spends: bool = False
 ) -> tuple[Callable[[Any], Any], tuple[Pair, ...], str]:
-    """Return what to call with a data set, the pairs, and a name."""
+    """Return a function of a data set, the pairs of data sets, and a name."""
     given = None if pairs is None else (pairs,) if isinstance(pairs, Pair) else pairs
     if given is not None:
         given = tuple(given) if isinstance(given, list | tuple) else ()
     if given is not None and (not given or not all(isinstance(pair, Pair) for pair in given)):
         raise ArgumentError("pairs", pairs, "a discreet.audit.Pair, or several")
-    if not spends and any(_is_paid_for(side) for pair in given or () for side in (pair.one, pair.other)):
+    if not spends and any(_has_ledger(side) for pair in given or () for side in (pair.one, pair.other)):
         raise ArgumentError(
-            "pairs", UNSHOWN, "data without a ledger, since an attack asks thousands of times; or spends=True"
+            "pairs",
+            UNSHOWN,
+            "data without a ledger, since an attack asks thousands of times; or spends=True to spend their budget",
         )
     if isinstance(subject, PrivateEstimator):
         if given is None and target is not None:
@@ -53,13 +55,13 @@ def prepare_attack(
     return subject, given, str(getattr(subject, "__name__", type(subject).__name__))
 
 
-def _is_paid_for(data: Any) -> bool:
-    """Return whether a ledger would record what data are asked, also where they are part of something."""
+def _has_ledger(data: Any) -> bool:
+    """Return whether data, or a part of them, have a ledger that would record the runs."""
     held = as_curator(data)
     if isinstance(held, Curator):
         return held.ledger is not None
     parts = held.values() if isinstance(held, Mapping) else held if isinstance(held, list | tuple) else ()
-    return any(_is_paid_for(part) for part in parts if not isinstance(part, int | float))
+    return any(_has_ledger(part) for part in parts if not isinstance(part, int | float))
 
 
 def _prepare_estimator(
@@ -68,7 +70,7 @@ def _prepare_estimator(
     from sklearn.base import clone
 
     if estimator.random_state is not None:
-        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
+        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed does not protect")
     if given is None:
         given, target = _extreme_pairs(estimator)
 
@@ -83,7 +85,7 @@ def _prepare_estimator(
 
 
 def _extreme_pairs(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
-    """Return neighbours within what an estimator declares, and the name of the target's column."""
+    """Return neighbours within the bounds of an estimator, and the name of the target's column."""
     if getattr(estimator, "releases_", ()):
         return _pairs_as_fitted(estimator)
     relation = Neighbors.REPLACE_ONE if estimator.neighbors is None else Neighbors.parse(estimator.neighbors)
@@ -102,18 +104,18 @@ def _extreme_pairs(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str |
     elif isinstance(estimator, LinearRegression):
         target, columns[TARGET] = TARGET, estimator._target()
     if isinstance(space, Ball) and target is None:
-        return in_a_ball(space, relation), None
+        return neighbours_in_ball(space, relation), None
     # Gaps are filled, as for rows that their owner hands over.
     return neighbours(fill_number_gaps(Schema(_numbers(space, names) | columns)), relation), target
 
 
 def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
-    """Return the same from what was declared of the rows that an estimator was fitted to."""
+    """Return the same from the declarations of the rows that an estimator was fitted to."""
     release = estimator.releases_[0]
     declared = release.declared
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
-        return in_a_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
+        return neighbours_in_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
     columns: dict[str, Column] = {name: _column(scale) for name, scale in column_scales(declared).items()}
     columns |= {
         name: Category(values)

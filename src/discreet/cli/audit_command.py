@@ -42,14 +42,14 @@ def audit(
 def _attack_model(path: Path, seconds: float) -> dict[str, Any]:
     """Attack the kind of model that a file holds, with its parameters."""
     from discreet.audit import attack
-    from discreet.audit.attacking import runs_within
+    from discreet.audit.attacking import estimate_runs
     from discreet.audit.targets import prepare_attack
     from discreet.estimators.loading import load_model
 
     model = load_model(path)
     ask, pairs, _ = prepare_attack(model, None, None)
     note(f"{path}: {type(model).__name__} with the same parameters, on made-up rows")
-    result = attack(model, runs=runs_within(ask, pairs, seconds)).to_dict()
+    result = attack(model, runs=estimate_runs(ask, pairs, seconds)).to_dict()
     return result | {"name": f"{path.name}: {result['name']}"}
 
 

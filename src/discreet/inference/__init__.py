@@ -1,14 +1,14 @@
 """Posteriors over the parameters of a model, from releases and fitted estimators.
 
 A release is a measurement with noise of a known distribution, so a model of the rows has a likelihood given the
-releases alone. This room promises that its posteriors account for the noise and for the sampling of the rows, jointly
-over all releases of a data set. It looks at no row and spends nothing. It may import everything above it, NumPyro and
+releases alone. This room guarantees that its posteriors account for the noise and for the sampling of the rows, jointly
+over all releases of a data set. It reads no row and spends no budget. It may import every room above it, NumPyro and
 ArviZ (the extra ``bayes``).
 
-Where to look: ``infer`` is the front, ``measurements`` what comes in, ``posterior`` what comes out, and
-``default_models`` chooses the model of what the library fitted itself. ``rows`` has models of one row, ``clt`` the
-central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored`` posteriors
-from draws of ``FactoredExponential``.
+Where to look: ``infer`` is the entry point, ``measurements`` reads the releases, ``posterior`` is the result, and
+``default_models`` has the models of the library's own estimators and answers. ``rows`` has models of one row, ``clt``
+the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
+posteriors from draws of ``FactoredExponential``.
 """
 
 from importlib import import_module

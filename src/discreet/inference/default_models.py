@@ -1,4 +1,4 @@
-"""The default model of each fitted estimator and answer; where there is none, a refusal that says what to write."""
+"""Choose the default model of a fitted estimator or an answer. Where there is none, the error says what to write."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from discreet.estimators.logistic_regression import LogisticRegression
 from discreet.estimators.pca import PCA
 from discreet.estimators.table_mixture import TableMixture
 from discreet.inference.measurements import Measurements
-from discreet.inference.rows.class_rows import classifier
-from discreet.inference.rows.factor_rows import factor_analysis
-from discreet.inference.rows.gaussian_rows import NARROW, declared_scales, mixture
-from discreet.inference.rows.logistic_rows import logistic
+from discreet.inference.rows.class_rows import build_classifier
+from discreet.inference.rows.factor_rows import build_factor_analysis
+from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, build_mixture, read_declared_scales
+from discreet.inference.rows.logistic_rows import build_logistic
 from discreet.inference.rows.model_spec import ModelSpec
-from discreet.inference.rows.moment_rows import moments
-from discreet.inference.rows.regression_rows import regression
+from discreet.inference.rows.moment_rows import build_moments
+from discreet.inference.rows.regression_rows import build_regression
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import Components, MomentSums
 from discreet.queries.objectives.gradients import MarginGradient
@@ -39,10 +39,10 @@ Array = NDArray[np.float64]
 
 YOUR_OWN = "write model=… with a model of your own"
 INSTEAD: dict[type, str] = {
-    KMeans: "clusters are no model of rows; write GaussianMixture(covariance_type='spherical')",
-    PCA: "directions are no model of rows; write FactorAnalysis",
-    LinearSVC: "margins are no model of labels; write LogisticRegression(method='gradient')",
-    TableMixture: f"a mixture of categories has none here; {YOUR_OWN}",
+    KMeans: "clusters are not a model of rows; write GaussianMixture(covariance_type='spherical')",
+    PCA: "directions are not a model of rows; write FactorAnalysis",
+    LinearSVC: "margins are not a model of labels; write LogisticRegression(method='gradient')",
+    TableMixture: f"a mixture of categories has no default model; {YOUR_OWN}",
 }
 METHODS: dict[type, tuple[str, ...]] = {
     GaussianMixture: ("adaptive", "joint"),
@@ -51,86 +51,86 @@ METHODS: dict[type, tuple[str, ...]] = {
 }
 
 
-def check_has_model(what: Any) -> None:
-    """Raise where there is no model for what was fitted or answered, and say what to do instead.
+def check_has_model(source: Any) -> None:
+    """Raise an error if a fitted estimator or an answer has no default model; the error says what to write instead.
 
     Parameters
     ----------
-    what : fitted estimator or Answer
+    source : fitted estimator or Answer
     """
-    name = type(what).__name__
+    name = type(source).__name__
     for kind, instead in INSTEAD.items():
-        if isinstance(what, kind):
-            raise ValueError(f"releases={name}: expected what has a model of rows; {instead}")
+        if isinstance(source, kind):
+            raise ValueError(f"releases={name}: expected an estimator with a model of rows; {instead}")
+    method = getattr(source, "method", None)
     for kind, methods in METHODS.items():
-        if isinstance(what, kind) and what.method not in methods:  # type: ignore[attr-defined]
+        if isinstance(source, kind) and method not in methods:
             accepted = " or ".join(map(repr, methods))
             raise ValueError(
-                f"releases={name}(method={what.method!r}): expected a fit whose releases are sums over rows; write "  # type: ignore[attr-defined]
+                f"releases={name}(method={method!r}): expected a fit whose releases are sums over rows; write "
                 f"method={accepted}"
             )
-    if not isinstance(what, Answer):
+    if not isinstance(source, Answer):
         return
-    if not isinstance(what, Mean | Covariance):
+    if not isinstance(source, Mean | Covariance):
         raise ValueError(f"releases={name}: expected a mean, a variance or a covariance; {YOUR_OWN}")
-    if isinstance(what, Covariance) and what.method == "direct":
+    if isinstance(source, Covariance) and source.method == "direct":
         raise ArgumentError(
             "releases",
             UNSHOWN,
-            "sums over rows, and method='direct' measures about the rows' own mean",
+            "sums over rows, but method='direct' measures around the rows' own mean",
             write="method='one-shot' or 'adaptive'",
         )
-    if any(release.mechanism != "additive" for release in what.releases):
+    if any(release.mechanism != "additive" for release in source.releases):
         raise ArgumentError(
             "releases",
             UNSHOWN,
-            "sums over rows, and the bounds of this mean were drawn as quantiles",
+            "sums over rows, but the bounds of this mean were drawn as quantiles",
             write=f"mean(…) with loose=False, or infer from the last of its releases: {YOUR_OWN}",
         )
 
 
-def default_model(what: Any, measured: Measurements) -> ModelSpec:
-    """Return the model of a fitted estimator or of an answer.
+def default_model(source: Any, measured: Measurements) -> ModelSpec:
+    """Return the default model of a fitted estimator or of an answer.
 
     Parameters
     ----------
-    what : fitted estimator or Answer
+    source : fitted estimator or Answer
     measured : Measurements
-        What was measured for it.
+        Its releases.
     """
-    check_has_model(what)
-    taken = [name for name in (*measured.layout.columns, *measured.layout.category_columns) if name == "row"]
-    if taken:
-        raise ArgumentError("columns", UNSHOWN, "none with the name 'row', which a model calls all of them; rename it")
+    check_has_model(source)
+    if "row" in (*measured.layout.columns, *measured.layout.category_columns):
+        raise ArgumentError("columns", UNSHOWN, "none with the name 'row', which is the site of a whole row; rename it")
     for kind, build in BUILDERS.items():
-        if isinstance(what, kind):
-            return build(what, measured)
+        if isinstance(source, kind):
+            return build(source, measured)
     raise ValueError(
-        f"releases={type(what).__name__}: expected a fitted estimator or an answer of statistics, which have a model; "
-        f"else {YOUR_OWN}"
+        f"releases={type(source).__name__}: expected a fitted estimator or an answer of statistics, which have a "
+        f"default model; otherwise {YOUR_OWN}"
     )
 
 
-def _named(fitted: Any, measured: Measurements) -> tuple[str, ...]:
-    """Return the features' names: those that the fit noted, where the releases only number them.
+def _feature_names(fitted: Any, measured: Measurements) -> tuple[str, ...]:
+    """Return the features' names: those of the fit, where the releases only number them.
 
     Posteriors are of the values that were measured, so a log column is called ``log(income)``.
     """
     names = tuple(map(str, getattr(fitted, "feature_names_in_", measured.layout.columns)))
-    known = column_scales(fitted.releases_[0].declared)
-    return tuple(known[name].label if name in known else name for name in names)
+    scales = column_scales(fitted.releases_[0].declared)
+    return tuple(scales[name].label if name in scales else name for name in names)
 
 
 def _mixture(fitted: Any, measured: Measurements) -> ModelSpec:
-    result, columns, where = fitted._components, _named(fitted, measured), declared_scales(measured)
-    return mixture(where, columns, fitted.covariance_type, result.weights, result.means, result.covariances)
+    fit, columns, where = fitted._components, _feature_names(fitted, measured), read_declared_scales(measured)
+    return build_mixture(where, columns, fitted.covariance_type, fit.weights, fit.means, fit.covariances)
 
 
 def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[Any, ...], list[int]]:
-    """Return what the codes of the labels stand for, and the code at each place of ``classes_``.
+    """Return the label of each code, and the code of each of ``classes_``.
 
-    An array's labels are declared by their places among ``classes``, or sorted where they are public; a curator's and
-    a file's as they are.
+    Labels of an array are declared by their indices in ``classes``, or in sorted order where they are public; those of
+    a curator or a file as they are.
     """
     if fitted.classes is None:
         values = measured.layout.categories[0]
@@ -143,12 +143,11 @@ def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[An
 
 def _classifier(fitted: Any, measured: Measurements) -> ModelSpec:
     labels, order = _labels(fitted, measured)
-    layout = measured.layout
-    return classifier(
-        declared_scales(measured),
-        _named(fitted, measured),
+    return build_classifier(
+        read_declared_scales(measured),
+        _feature_names(fitted, measured),
         fitted.covariance_type,
-        layout.category_columns[0],
+        measured.layout.category_columns[0],
         labels,
         order,
         fitted._components,
@@ -161,54 +160,55 @@ def _factors(fitted: Any, measured: Measurements) -> ModelSpec:
     if (d - k) ** 2 < d + k:  # fewer covariances than loadings and noises (Ledermann 1937)
         most = max(k for k in range(d) if (d - k) ** 2 >= d + k)
         raise ValueError(
-            f"releases=FactorAnalysis(n_components={k}) of {d} columns: expected at most {most}, since beyond many "
-            "loadings have the same covariance, and nothing tells them apart; for the covariance alone write "
+            f"releases=FactorAnalysis(n_components={k}) of {d} columns: expected at most {most}, since with more, "
+            "different loadings have the same covariance and are not identified; for the covariance alone write "
             "GaussianMixture(1)"
         )
     mean = None if fitted.center == "declared" else fitted.mean_
-    where = declared_scales(measured)
-    return factor_analysis(where, _named(fitted, measured), mean, fitted.components_.T, fitted.noise_variance_)
-
-
-def _line(fitted: Any, measured: Measurements) -> ModelSpec:
-    columns, d = measured.layout.columns, fitted.n_features_in_
-    features = set(map(str, getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(d)])))
-    (target,) = (place for place, name in enumerate(columns) if name not in features)
-    mean, covariance = _gaussian_seen(measured)
-    return regression(
-        declared_scales(measured), columns, target, mean, covariance, intercept=bool(fitted.fit_intercept)
+    where = read_declared_scales(measured)
+    return build_factor_analysis(
+        where, _feature_names(fitted, measured), mean, fitted.components_.T, fitted.noise_variance_
     )
 
 
-def _scores(fitted: Any, measured: Measurements) -> ModelSpec:
+def _regression(fitted: Any, measured: Measurements) -> ModelSpec:
+    columns, d = measured.layout.columns, fitted.n_features_in_
+    features = set(map(str, getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(d)])))
+    (target,) = (index for index, name in enumerate(columns) if name not in features)
+    mean, covariance = _starting_gaussian(measured)
+    return build_regression(
+        read_declared_scales(measured), columns, target, mean, covariance, intercept=bool(fitted.fit_intercept)
+    )
+
+
+def _logistic(fitted: Any, measured: Measurements) -> ModelSpec:
     labels, order = _labels(fitted, measured)
-    layout = measured.layout
-    return logistic(
-        declared_scales(measured),
-        _named(fitted, measured),
-        layout.category_columns[0],
+    return build_logistic(
+        read_declared_scales(measured),
+        _feature_names(fitted, measured),
+        measured.layout.category_columns[0],
         labels,
         order,
-        _gaussian_seen(measured),
+        _starting_gaussian(measured),
         (fitted.coef_, fitted.intercept_),
     )
 
 
-def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
-    """Return one Gaussian of all rows to start from: the last in whose coordinates one was measured, or the prior's."""
-    for one in reversed(measured.each):
-        asked: Any = one.question
-        seen = asked.features.gaussian if isinstance(asked, MarginGradient) else None
-        if isinstance(asked, MomentSums):
-            seen = asked.moments.components
-        if isinstance(asked, ModelQuery) and isinstance(asked.params, Components):  # of earlier files
-            seen = asked.params
-        if seen is not None and seen.count == 1:
-            space: Space = asked.features.space if isinstance(asked, MarginGradient) else asked.space
-            result = seen.rescale(np.asarray(space.center), np.asarray(space.scale))
+def _starting_gaussian(measured: Measurements) -> tuple[Array, Array]:
+    """Return the mean and covariance of all rows to start from: those of the last whitening, or of the prior."""
+    for one in reversed(measured.sums):
+        question: Any = one.question
+        gaussian = question.features.gaussian if isinstance(question, MarginGradient) else None
+        if isinstance(question, MomentSums):
+            gaussian = question.moments.components
+        if isinstance(question, ModelQuery) and isinstance(question.params, Components):  # of earlier files
+            gaussian = question.params
+        if gaussian is not None and gaussian.count == 1:
+            space: Space = question.features.space if isinstance(question, MarginGradient) else question.space
+            result = gaussian.rescale(np.asarray(space.center), np.asarray(space.scale))
             return result.means[0], result.covariances[0]
-    center, half = (np.array(part) for part in declared_scales(measured))
-    return center, np.diag((NARROW * half) ** 2)
+    center, half = (np.array(part) for part in read_declared_scales(measured))
+    return center, np.diag((MEDIAN_SHARE * half) ** 2)
 
 
 def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
@@ -229,26 +229,26 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
     grouped: Sequence[int] = () if answer.groups is None else (len(answer.groups),)
     shape = (*grouped, d, d) if asked == "covariance" else (*grouped, d)
     value = np.asarray(answer.value, dtype=np.float64).reshape(shape)
-    if asked == "mean":  # as values: the model is of what was measured
+    if asked == "mean":  # on the scale of the model, which is that of the measured values
         value = np.stack([scale.to_values(value[..., j]) for j, scale in enumerate(scales)], axis=-1)
     value = value[..., back]
     if asked == "covariance":
         value = value[..., back, :]
     means: Array = value if asked == "mean" else np.asarray(answer.means).reshape(*grouped, d)[..., back]  # type: ignore[union-attr]
     labels = tuple(scale.label for scale in scales)
-    common = (declared_scales(measured), labels, asked, order, answer.single, means)
+    common = (read_declared_scales(measured), labels, asked, order, answer.single, means)
     spreads = None if asked == "mean" else value
     if answer.groups is None:
-        return moments(*common, spreads)
-    return moments(*common, spreads, layout.category_columns[0], answer.groups)
+        return build_moments(*common, spreads)
+    return build_moments(*common, spreads, layout.category_columns[0], answer.groups)
 
 
 BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     GaussianMixture: _mixture,
     GaussianClassifier: _classifier,
     FactorAnalysis: _factors,
-    LinearRegression: _line,
-    LogisticRegression: _scores,
+    LinearRegression: _regression,
+    LogisticRegression: _logistic,
     Mean: _moments,
     Covariance: _moments,
 }

@@ -1,4 +1,4 @@
-"""``infer``: the posterior over a model's parameters, from what was released."""
+"""``infer``: the posterior over a model's parameters, given releases."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Guarantee
 from discreet.inference.augmented.augmentation import sample_augmented
-from discreet.inference.clt.determined import check_determined
-from discreet.inference.clt.likelihood import effective_share, is_wide, target_at
-from discreet.inference.clt.moving_rows import moving_rows
+from discreet.inference.clt.identifiability import check_identified
+from discreet.inference.clt.likelihood import build_target, effective_shares, is_wide
 from discreet.inference.clt.reference import Problem, find_reference
-from discreet.inference.clt.sampling import Chains, sample
+from discreet.inference.clt.reparametrized_rows import reparametrize_rows
+from discreet.inference.clt.sampling import Chains, run_chains
 from discreet.inference.default_models import check_has_model, default_model
-from discreet.inference.factored.factored_posterior import choices_target
+from discreet.inference.factored.factored_posterior import build_choices_target
 from discreet.inference.measurements import Measurements, read_measurements
-from discreet.inference.posterior import Posterior, data_tree, diagnose
-from discreet.inference.rows.layout import public_rows
+from discreet.inference.posterior import Posterior, diagnose, to_data_tree
+from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
-from discreet.inference.rows.row_model import own_row_model, row_model
+from discreet.inference.rows.row_model import get_row_model, get_user_row_model
 
 Array = NDArray[np.float64]
 
-LEAST_COVERED = 0.03  # of the rows in use, below which they are drawn anew
-LOOKED_AT = 200  # draws
-MOST_ROWS = 10**15
+MIN_COVERED = 0.03  # effective share of the weighted rows, below which they are drawn again
+COVERAGE_DRAWS = 200  # at which that share is computed
+CENTRES = 31  # draws at which rows are drawn again
+MAX_ROWS = 10**15
 
 
 def infer(
@@ -48,34 +49,35 @@ def infer(
     seed: int | None = None,
     progress: bool = False,
 ) -> Posterior:
-    """Infer parameters from releases, noise and sampling accounted for. It looks at no row and costs nothing.
+    """Infer parameters from releases, accounting for noise and sampling. It reads no row and costs nothing.
 
     Parameters
     ----------
     releases : fitted estimator, Answer, Release, (Query, Release), FactoredChoice, or several of them
-        Of one data set: they are inferred from jointly, as the same rows are in all of them. A release knows its
-        question, also when it was read from a file; only with a question of your own write the pair.
+        Releases of one data set. Their likelihood is joint, because the same rows are in all of them. A release knows
+        its question, also when it was read from a file; only for a question of your own write the pair.
     model : callable, optional
         A NumPyro model of one row: a function without arguments whose sample sites are parameters, with their priors,
         and the row: the site ``row`` (the numeric columns as one vector) or a site for each column by its name, and
-        for a column of categories its name, or ``label`` (the place among the declared values). A fitted estimator
+        for a column of categories its name, or ``label`` (the index among the declared values). A fitted estimator
         or an answer needs none.
     public : array, data frame, or (X, y), optional
-        Rows that anybody may see, of other people from the same population: numeric columns, and labels where there
-        are. They enter exactly, and must not be among the private ones, or they would count twice.
+        Public rows of other people from the same population: numeric columns, and labels where the releases have
+        them. They enter the likelihood exactly, and must not be among the private rows, or they would count twice.
     rows : float, optional
-        How many rows the private data have, where you know it. It is public under replace-one, unless rows with gaps
-        were dropped; where it is not, it is inferred, if the releases count, and reported as ``"rows"``.
+        The number of private rows, where you know it. It is public under replace-one, unless rows with gaps were
+        dropped. Where it is not public it is inferred, if the releases hold a count, and reported as ``"rows"``.
     likelihood : str
-        ``"normal"``: the sums of the rows are nearly normal; any number of rows. ``"exact"``: over the hidden rows
-        themselves, for few of them.
+        ``"normal"``: the sums of the rows are nearly normal; for any number of rows. ``"exact"``: integrates over the
+        hidden rows themselves; for few rows.
     undetermined : str
-        ``"error"`` where the releases say nothing about some parameter, or ``"prior"``: then its prior speaks.
+        What to do where the releases do not identify some parameter: ``"error"``, or ``"prior"`` to use its prior.
     start : mapping, optional
-        Values of the model's parameters to search from.
+        Values of the model's parameters to start the search from.
     chains, draws, warmup : int
+        The number of chains, and for each its draws and its warm-up steps.
     seed : int, optional
-        For the chains; nothing private depends on it.
+        The seed of the chains; it has nothing to do with privacy.
     progress : bool
         Whether to show progress bars.
 
@@ -105,7 +107,7 @@ def infer(
         check_has_model(releases)
     measured = read_measurements(releases)
     spec = _model_spec(releases, measured, model, start)
-    beside = public_rows(public, measured.layout, spec.labels)
+    public_rows = read_public_rows(public, measured.layout, spec.labels)
     choice("likelihood", likelihood, ("normal", "exact"))
     choice("undetermined", undetermined, ("error", "prior"))
     sizes = {
@@ -115,46 +117,48 @@ def infer(
     }
     seed = secrets.randbelow(2**31) if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
     if model is None:
-        known = row_model(spec.model, measured.layout, spec.features, spec.expectations)
+        row_model = get_row_model(spec.model, measured.layout, spec.features, spec.expectations)
     else:
-        known = own_row_model(model, measured.layout)
-    problem = Problem(known, measured, _rows(rows, measured), beside)
-    origin = None if spec.start is None else known.vector(spec.start)
+        row_model = get_user_row_model(model, measured.layout)
+    problem = Problem(row_model, measured, _check_rows(rows, measured), public_rows)
+    origin = None if spec.start is None else row_model.vector(spec.start)
     run: dict[str, Any] = {**sizes, "seed": seed, "progress": progress}
     if likelihood == "exact":
-        exact = sample_augmented(problem, **run, also=measured.chosen, start=origin)
-        facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least}
-        facts |= {} if exact.bound is None else {"least_row_acceptance_proved": exact.bound}
-        return _posterior(releases, problem, spec, Chains(exact.v, exact.diverging), "exact", 1.0, facts).complain()
-    if measured.chosen:
-        return _from_choices(releases, problem, spec, run).complain()
+        exact = sample_augmented(problem, **run, also=measured.choices, start=origin)
+        facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least_acceptance}
+        facts |= {} if exact.acceptance_bound is None else {"least_row_acceptance_proved": exact.acceptance_bound}
+        return _posterior(releases, problem, spec, Chains(exact.v, exact.diverging), "exact", 1.0, facts).warn()
+    if measured.choices:
+        return _infer_from_choices(releases, problem, spec, run).warn()
     reference = find_reference(problem, origin, seed)
     if undetermined == "error" and model is not None:
-        check_determined(problem, reference)
+        check_identified(problem, reference)
     v0, _ = problem.split(reference.w)
-    target = target_at(problem, reference, seed, moving=moving_rows(known, v0) if is_wide(problem, reference) else None)
-    result = sample(known, target, **run)
-    covered = _covered(problem, target, result)
-    if covered < LEAST_COVERED:
+    paths = reparametrize_rows(row_model, v0) if is_wide(problem, reference) else None
+    target = build_target(problem, reference, seed, paths=paths)
+    result = run_chains(row_model, target, **run)
+    covered = _covered_share(problem, target, result)
+    if covered < MIN_COVERED:
         flat = result.w.reshape(-1, result.w.shape[-1])
-        target = target_at(problem, reference, seed + 1, flat[:: max(1, len(flat) // 31)][:31], moving_rows(known, v0))
-        result = sample(known, target, **run)
-        covered = _covered(problem, target, result)
-    facts = {"monte_carlo_share": target.monte_carlo}
-    return _posterior(releases, problem, spec, result, target.kind, covered, facts).complain()
+        centres = flat[:: max(1, len(flat) // CENTRES)][:CENTRES]
+        target = build_target(problem, reference, seed + 1, centres, reparametrize_rows(row_model, v0))
+        result = run_chains(row_model, target, **run)
+        covered = _covered_share(problem, target, result)
+    facts = {"monte_carlo_share": target.monte_carlo_share}
+    return _posterior(releases, problem, spec, result, target.kind, covered, facts).warn()
 
 
-def _from_choices(releases: Any, problem: Problem, spec: ModelSpec, run: dict[str, Any]) -> Posterior:
+def _infer_from_choices(releases: Any, problem: Problem, spec: ModelSpec, run: dict[str, Any]) -> Posterior:
     """Return the posterior from draws of the factored exponential mechanism."""
-    if problem.measured.each:
+    if problem.measured.sums:
         raise ArgumentError(
             "releases",
             UNSHOWN,
             "sums, or draws of FactoredExponential, but not both with likelihood='normal'",
             write="likelihood='exact', which takes them together",
         )
-    target = choices_target(problem, problem.measured.chosen, run["seed"])
-    return _posterior(releases, problem, spec, sample(problem.model, target, **run), target.kind, 1.0, {})
+    target = build_choices_target(problem, problem.measured.choices, run["seed"])
+    return _posterior(releases, problem, spec, run_chains(problem.model, target, **run), target.kind, 1.0, {})
 
 
 def _model_spec(
@@ -163,7 +167,7 @@ def _model_spec(
     if model is None:
         if start is not None:
             raise ArgumentError(
-                "start", UNSHOWN, "a model=… whose parameters it has values for; without one there is none"
+                "start", UNSHOWN, "None without a model=… of your own, whose parameters it would have values for"
             )
         return default_model(releases, measured)
     if not callable(model):
@@ -171,10 +175,11 @@ def _model_spec(
     return ModelSpec(model, start)
 
 
-def _rows(rows: float | None, measured: Measurements) -> float | None:
+def _check_rows(rows: float | None, measured: Measurements) -> float | None:
+    """Return the number of rows, as given or as declared in the releases; None where it is not public."""
     if rows is None:
-        if measured.rows is not None and not 1 <= measured.rows <= MOST_ROWS:
-            raise ArgumentError("releases", UNSHOWN, f"some of 1 to {MOST_ROWS:.0e} rows, got {measured.rows}")
+        if measured.rows is not None and not 1 <= measured.rows <= MAX_ROWS:
+            raise ArgumentError("releases", UNSHOWN, f"some of 1 to {MAX_ROWS:.0e} rows, got {measured.rows}")
         return None if measured.rows is None else float(measured.rows)
     given = positive("rows", rows)
     if measured.rows not in (None, given):
@@ -182,11 +187,11 @@ def _rows(rows: float | None, measured: Measurements) -> float | None:
     return given
 
 
-def _covered(problem: Problem, target: Any, result: Chains) -> float:
+def _covered_share(problem: Problem, target: Any, result: Chains) -> float:
     if problem.model.points is not None:
         return 1.0
     flat = result.w.reshape(-1, result.w.shape[-1])
-    shares = effective_share(problem, target, flat[:: max(1, len(flat) // LOOKED_AT)])
+    shares = effective_shares(problem, target, flat[:: max(1, len(flat) // COVERAGE_DRAWS)])
     return float(np.quantile(shares, 0.05))
 
 
@@ -207,7 +212,7 @@ def _posterior(
     rows = describe_rows_of_releases(problem.measured.releases)
     public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
     public |= {} if rows is None else {"which_rows": rows}
-    tree = data_tree(reported, result.diverging, spec.dims, spec.coords, {**public, **facts})
+    tree = to_data_tree(reported, result.diverging, spec.dims, spec.coords, {**public, **facts})
     return Posterior(
         data=tree,
         likelihood=kind,
@@ -221,6 +226,6 @@ def _posterior(
 
 
 def _guarantee(releases: Any) -> Guarantee | None:
-    """Return what the releases cost together, where one answer or one fit knows it."""
+    """Return the guarantee of all releases together, where they are of one answer or one fit."""
     result = getattr(releases, "guarantee_", getattr(releases, "guarantee", None))
     return result if isinstance(result, Guarantee) else None

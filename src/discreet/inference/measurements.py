@@ -1,10 +1,10 @@
-"""``Measurements``: releases of one data set together with their questions, to be inferred from jointly.
+"""Read releases of one data set, with their questions, as one joint measurement (``Measurements``).
 
-Given the rows, releases are independent: each is a sum of what every row contributed, and its own noise. Given the
-parameters of a model they are not, since the same rows are in all of them. So all releases of a data set stand side by
-side here as one sum of one long contribution, also those whose question followed from earlier releases: once these
-are known, a question is a fixed function of a row, and the density of all releases given the rows is the product of
-the noise's densities.
+Given the rows, releases are independent: each is a sum of the rows' contributions, plus its own noise. Given the
+parameters of a model they are not independent, because the same rows are in all of them. So all releases of a data set
+are treated as one sum of one long contribution vector. This also holds for a release whose question depended on earlier
+releases: once these are known, its question is a fixed function of a row, and the density of all releases given the
+rows is the product of the noise densities.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from discreet.records import Block, Space
 
 Array = NDArray[np.float64]
 
+MIN_BITS = 30  # two releases with independent noise are equal with a probability of at most 2^−MIN_BITS
+
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
@@ -40,94 +42,102 @@ class Measurement:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The numeric columns that the question sees."""
+        """The numeric columns that the question reads."""
         return tuple(self.release.declared.get("columns") or (f"x{j}" for j in range(self.question.dimension)))
 
     @property
     def category_columns(self) -> tuple[str, ...]:
-        """The columns of categories that it sees."""
+        """The columns of categories that the question reads."""
         return tuple(self.release.declared.get("category_columns") or ())
 
     @property
     def noise(self) -> NoiseDistribution:
-        """The noise: Gaussian or Laplace."""
-        assert self.release.noise is not None  # seen in ``_measurement``
+        """The noise distribution: Gaussian or Laplace."""
+        assert self.release.noise is not None  # checked in ``_measurement``
         return self.release.noise
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A question, and what it sees of a row: some columns, moved into the declared space as a curator does."""
+    """A question, and the part of a row that it reads: some columns, clipped to the declared space as by a curator."""
 
     question: Query
     columns: tuple[int, ...]
     codes: tuple[int, ...]
     space: Space | None
 
-    def contributions(self, whole: Block) -> Any:
-        """Return what rows contribute to the question."""
-        x = whole.x[:, np.array(self.columns, dtype=int)]
-        codes = whole.codes[:, np.array(self.codes, dtype=int)]
+    def contributions(self, block: Block) -> Any:
+        """Return the contributions of complete rows to the question."""
+        x = block.x[:, np.array(self.columns, dtype=int)]
+        codes = block.codes[:, np.array(self.codes, dtype=int)]
         return self.question.contributions(Block(x if self.space is None else self.space.clip(x), codes))
 
 
-def side_by_side(views: Sequence[View], whole: Block) -> Any:
-    """Return contributions to several questions, of rows of any array library; JAX can compile it."""
-    return array_namespace(whole.x).concat([view.contributions(whole) for view in views], axis=1)
+def concatenate_contributions(views: Sequence[View], block: Block) -> Any:
+    """Return the contributions to several questions, one after the other. Works in any array library; JAX compiles it.
+
+    Parameters
+    ----------
+    views : sequence of View
+    block : Block
+        Complete rows.
+    """
+    return array_namespace(block.x).concat([view.contributions(block) for view in views], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All that was released of one data set.
+    """All releases of one data set.
 
     Attributes
     ----------
-    each : tuple of Measurement
+    sums : tuple of Measurement
+        Sums with noise.
     layout : Layout
-        The columns that any of them sees.
-    chosen : tuple of FactoredChoice
+        The columns that any of the releases reads.
+    choices : tuple of FactoredChoice
         Draws of the factored exponential mechanism from the same rows.
     """
 
-    each: tuple[Measurement, ...]
+    sums: tuple[Measurement, ...]
     layout: Layout
-    chosen: tuple[FactoredChoice, ...] = ()
+    choices: tuple[FactoredChoice, ...] = ()
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """All of them."""
-        return (*(one.release for one in self.each), *(one.release for one in self.chosen))
+        """All releases: of sums, then of choices."""
+        return (*(one.release for one in self.sums), *(one.release for one in self.choices))
 
     @property
-    def value(self) -> Array:
-        """All released numbers, one after the other."""
-        return np.concatenate([one.release.value for one in self.each])
+    def values(self) -> Array:
+        """The released sums, concatenated."""
+        return np.concatenate([one.release.value for one in self.sums])
 
     @property
     def variances(self) -> Array:
-        """The variance of the noise on each of them."""
-        return np.concatenate([np.full(one.release.value.size, one.noise.variance) for one in self.each])
+        """The variance of the noise on each of ``values``."""
+        return np.concatenate([np.full(one.release.value.size, one.noise.variance) for one in self.sums])
 
     @property
-    def laplace(self) -> NDArray[np.bool_]:
-        """Which of them have Laplace noise."""
-        return np.concatenate([np.full(one.release.value.size, not one.noise.normal) for one in self.each])
+    def is_laplace(self) -> NDArray[np.bool_]:
+        """Which of ``values`` have Laplace noise."""
+        return np.concatenate([np.full(one.release.value.size, not one.noise.normal) for one in self.sums])
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where that is public."""
+        """The number of rows, where it is public."""
         known = {release.size.rows for release in self.releases}
         return known.pop() if len(known) == 1 else None
 
     @property
     def neighbors(self) -> Neighbors:
-        """The relation of all of them."""
+        """The neighbour relation, the same for all releases."""
         return self.releases[0].neighbors
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """What each of them sees of a row."""
-        return tuple(self._view(one) for one in self.each)
+        """For each of ``sums`` the part of a row that it reads."""
+        return tuple(self._view(one) for one in self.sums)
 
     def _view(self, one: Measurement) -> View:
         columns = tuple(self.layout.columns.index(name) for name in one.columns)
@@ -137,64 +147,59 @@ class Measurements:
         return View(one.question, columns, codes, space)
 
     def contributions(self, rows: Rows) -> Array:
-        """Return what each row contributes to all of them, shape (n, numbers)."""
-        return np.asarray(side_by_side(self.views, self.layout.block(rows)), dtype=np.float64)
+        """Return the contribution of each row to all of ``sums``, shape (n, numbers)."""
+        return np.asarray(concatenate_contributions(self.views, self.layout.to_block(rows)), dtype=np.float64)
 
 
-def read_measurements(what: Any) -> Measurements:
-    """Return the measurements in whatever holds releases.
+def read_measurements(releases: Any) -> Measurements:
+    """Return the measurements in any object that holds releases, and check that they can be combined.
 
     Parameters
     ----------
-    what : Release, Answer, fitted estimator, (Query, Release), or several of them
-        With the question beside it where a user wrote it, since a release does not know that one.
+    releases : Release, Answer, fitted estimator, (Query, Release), FactoredChoice, or several of them
+        A question that a user wrote must stand beside its release, which does not know it.
     """
-    everything = tuple(_each(what))
+    everything = tuple(_read_each(releases))
     if not everything:
         raise ArgumentError("releases", UNSHOWN, "at least one")
-    result = tuple(one for one in everything if isinstance(one, Measurement))
-    chosen = tuple(one for one in everything if isinstance(one, FactoredChoice))
-    releases = [one.release for one in everything]
-    relations = {release.neighbors for release in releases}
-    if len(relations) > 1:
-        raise ArgumentError(
-            "releases",
-            UNSHOWN,
+    sums = tuple(one for one in everything if isinstance(one, Measurement))
+    choices = tuple(one for one in everything if isinstance(one, FactoredChoice))
+    every = [one.release for one in everything]
+    _check_one_source(every)
+    _check_distinct(every)
+    columns = [one.columns for one in sums] + [tuple(one.release.declared.get("columns") or ()) for one in choices]
+    return Measurements(sums, Layout(tuple(dict.fromkeys(sum(columns, ()))), *_categories(every)), choices)
+
+
+def _check_one_source(releases: Sequence[Release]) -> None:
+    """Raise an error unless all releases are of the same rows of one data set, under one neighbour relation."""
+    if len({release.neighbors for release in releases}) > 1:
+        expected = (
             "all of them under one neighbour relation, got add-remove and replace-one; they are of differently "
-            "declared data: infer from each apart",
+            "declared data: infer from each apart"
         )
-    names = {release.dataset for release in releases}
-    if len(names) > 1:
-        raise ArgumentError(
-            "releases",
-            UNSHOWN,
+    elif len(names := {release.dataset for release in releases}) > 1:
+        expected = (
             f"all of one data set, got {sorted(map(str, names))}; infer from each apart, or give the curator one name "
-            "for both",
+            "for both"
         )
-    sizes = {release.size.rows for release in releases if release.size.rows is not None}
-    if len(sizes) > 1:
-        raise ArgumentError(
-            "releases",
-            UNSHOWN,
-            f"all of one data set, got some of {min(sizes)} rows and some of {max(sizes)}; infer from each apart",
+    elif len(sizes := {release.size.rows for release in releases} - {None}) > 1:
+        several = sorted(size for size in sizes if size is not None)
+        expected = (
+            f"all of one data set, got some of {several[0]} rows and some of {several[-1]}; infer from each apart"
         )
-    _check_once(releases)
-    conditions = {release.declared.get("where") for release in releases}
-    if len(conditions) > 1:
-        raise ArgumentError(
-            "releases",
-            UNSHOWN,
-            f"all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each apart",
-        )
-    seen = [one.columns for one in result] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
-    return Measurements(result, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
+    elif len(conditions := {release.declared.get("where") for release in releases}) > 1:
+        expected = f"all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each apart"
+    else:
+        return
+    raise ArgumentError("releases", UNSHOWN, expected)
 
 
-def _check_once(releases: Sequence[Release]) -> None:
-    """Raise where a release is there twice: noise that is the same says nothing anew."""
+def _check_distinct(releases: Sequence[Release]) -> None:
+    """Raise an error if a release is given twice: the same noise twice holds no new information."""
     seen: set[Any] = set()
     for release in releases:
-        key = (release.query, release.value.tobytes()) if _unlike_any_other(release) else id(release)
+        key = (release.query, release.value.tobytes()) if _has_fine_noise(release) else id(release)
         if key in seen:
             raise ArgumentError(
                 "releases",
@@ -205,19 +210,20 @@ def _check_once(releases: Sequence[Release]) -> None:
         seen.add(key)
 
 
-def _unlike_any_other(release: Release) -> bool:
-    """Whether two releases with the same numbers are surely one: the noise is finer than chance could repeat.
+def _has_fine_noise(release: Release) -> bool:
+    """Return whether two equal releases must be the same release, because the noise is too fine to repeat by chance.
 
-    Two draws of a noise with steps much finer than its scale agree with a chance of at most grid/scale a number. What
-    was selected of a few candidates, and counts with noise in whole numbers, agree by chance often enough.
+    Two independent draws of noise on a grid agree in one number with a probability of at most grid/scale, so in m
+    numbers with one of at most 2^(−m·log2(scale/grid)). A selection among few candidates, or a count with integer
+    noise, often repeats by chance.
     """
     noise = release.noise
-    fineness = 0.0 if noise is None else math.log2(noise.scale / noise.grid)
-    return release.value.size > 0 and release.value.size * fineness >= 30
+    bits = 0.0 if noise is None else math.log2(noise.scale / noise.grid)
+    return release.value.size > 0 and release.value.size * bits >= MIN_BITS
 
 
 def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """Return the columns of categories that any release sees, and their declared values."""
+    """Return the columns of categories that any release reads, and their declared values."""
     categories: dict[str, tuple[Any, ...]] = {}
     for release in releases:
         names, values = (release.declared.get(part) or () for part in ("category_columns", "categories"))
@@ -227,20 +233,21 @@ def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tup
     return tuple(categories), tuple(categories.values())
 
 
-def _each(what: Any) -> Iterable[Measurement | FactoredChoice]:
+def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
+    """Yield every measurement in an object that holds releases."""
     if isinstance(what, Release):
         yield _measurement(what.question, what)
     elif isinstance(what, FactoredChoice):
         yield what
     elif isinstance(what, Answer):
-        yield from _each(what.releases)
+        yield from _read_each(what.releases)
     elif hasattr(what, "releases_"):
-        yield from _each(what.releases_)
+        yield from _read_each(what.releases_)
     elif isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], Query) and isinstance(what[1], Release):
         yield _measurement(*what)
     elif isinstance(what, Iterable) and not isinstance(what, str | bytes):
         for one in what:
-            yield from _each(one)
+            yield from _read_each(one)
     elif hasattr(what, "get_params"):
         raise ValueError(f"{type(what).__name__}: expected a fitted one; call fit first")
     else:
@@ -251,6 +258,7 @@ def _each(what: Any) -> Iterable[Measurement | FactoredChoice]:
 
 
 def _measurement(question: Any, release: Release) -> Measurement:
+    """Return a release with its question, if its density is known; otherwise raise an error."""
     name = release.query
     if question is None:
         raise ArgumentError(
@@ -264,8 +272,8 @@ def _measurement(question: Any, release: Release) -> Measurement:
         raise ArgumentError(
             "releases",
             UNSHOWN,
-            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.mechanism} release, whose density this "
-            "does not know; of FactoredExponential give the answer that draw returned",
+            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.mechanism} release, whose density is not "
+            "known here; of FactoredExponential give the answer that draw returned",
         )
     if release.noise is None or not release.noise.independent:
         raise ArgumentError("releases", UNSHOWN, f"Gaussian or Laplace noise on {name!r}, got {release.noise!r}")

@@ -1,11 +1,11 @@
-"""The mean, covariance and slope of a row's contribution under the model, near some parameters.
+"""Compute the mean, covariance and Jacobian of a row's contribution under the model, at given parameters.
 
-Rows are drawn from the model at v (or all rows gone through, where they are few), and for each the contribution c and
-the score s = ∂ln p/∂v are taken. With E over the model at v,
+Rows are drawn from the model at v (or enumerated, where they are finitely many). Each gives its contribution c and its
+score s = ∂ln p/∂v. With E over the model at v,
 
-    m = E c,    V = Var c,    F = E ssᵀ (Fisher's information of one row),    ∂m/∂v = E (c − m)sᵀ = J.
+    m = E c,    V = Var c,    F = E ssᵀ (the Fisher information of one row),    J = ∂m/∂v = E (c − m)sᵀ.
 
-So z ≈ N(n·m, n·V + Σ) has, near v, the slope n·J and the information n²JᵀW⁻¹J, W = n·V + Σ.
+So the released sum z ≈ N(n·m, n·V + Σ) has, near v, the Jacobian n·J and the information n²JᵀW⁻¹J, W = n·V + Σ.
 """
 
 from __future__ import annotations
@@ -32,37 +32,39 @@ class LocalMoments:
 
     Attributes
     ----------
-    v : array of shape (p,)
     mean : array of shape (D,)
+        m.
     covariance : array of shape (D, D)
-    slope : array of shape (D, p)
+        V.
+    jacobian : array of shape (D, p)
+        J.
     fisher : array of shape (p, p)
-    score : array of shape (p,)
-        E s, which is 0 unless the range of rows depends on v.
+        F.
+    mean_score : array of shape (p,)
+        E s, which is 0 unless the support of a row depends on v.
     draws : float
-        How many rows they are averages of; infinite where all rows were gone through.
-    error : array of shape (D, D)
+        The number of rows that were averaged; infinite where all rows were enumerated.
+    mean_error : array of shape (D, D)
         The covariance of the Monte Carlo error of ``mean``.
     """
 
-    v: Array
     mean: Array
     covariance: Array
-    slope: Array
+    jacobian: Array
     fisher: Array
-    score: Array
+    mean_score: Array
     draws: float
-    error: Array
+    mean_error: Array
 
 
-def local_moments(
+def compute_local_moments(
     model: RowModel,
     measured: Measurements,
     v: Array,
     draws: int,
     seed: int,
     projection: Array | None = None,
-    explained: Array | None = None,
+    coefficients: Array | None = None,
 ) -> LocalMoments:
     """Return the expectations at v.
 
@@ -70,52 +72,51 @@ def local_moments(
     ----------
     model : RowModel
     measured : Measurements
-    v : array
+    v : array of shape (p,)
     draws : int
-        How many rows to draw, in chunks.
+        The number of rows to draw, in chunks.
     seed : int
     projection : array of shape (q, D), optional
-        What the contributions are multiplied with.
-    explained : array of shape (D or q, features), optional
-        B, where the model knows the expectation γ of some features g: the mean and its slope are then averages of
-        c − B(g − γ), which varies less, and the slope of Bγ is added.
+        A matrix that the contributions are multiplied with.
+    coefficients : array of shape (D or q, features), optional
+        B, of control variates: where the model knows the expectation γ of some features g, the mean and its Jacobian
+        are averages of c − B(g − γ), which varies less, and the Jacobian of Bγ is added.
     """
-    first = second = slope = fisher = scores = rest = 0.0
+    first = second = cross = fisher = scores = rest = 0.0
     count = 0.0
-    gamma: Any = None if explained is None else model.call("expectations", v)
-    for rows, weights in _chunks(model, v, draws, seed):
+    gamma: Any = None if coefficients is None else model.call("expectations", v)
+    for rows, weights in _draw_chunks(model, v, draws, seed):
         c, s = measured.contributions(rows), np.nan_to_num(model.call("scores", v, rows))
         if projection is not None:
             c = c @ projection.T
         if not count:
             origin = weights @ c / weights.sum()  # near the mean, so that little cancels
         c = c - origin
-        e = c if explained is None else c - (model.features(rows) - gamma) @ explained.T
+        e = c if coefficients is None else c - (model.features(rows) - gamma) @ coefficients.T
         weighted = e * weights[:, None]
-        first, rest, slope = first + weighted.sum(axis=0), rest + weighted.T @ e, slope + weighted.T @ s
-        second = rest if explained is None else second + (c * weights[:, None]).T @ c
+        first, rest, cross = first + weighted.sum(axis=0), rest + weighted.T @ e, cross + weighted.T @ s
+        second = rest if coefficients is None else second + (c * weights[:, None]).T @ c
         fisher, scores = fisher + (s * weights[:, None]).T @ s, scores + weights @ s
         count += weights.sum()
     mean = np.asarray(first / count)
     outer = np.outer(mean, mean)
-    result = slope / count - np.outer(mean, scores / count)
-    if explained is not None:
-        result = result + explained @ model.call("expected_slope", v)
-    many = np.inf if model.points is not None else count
+    jacobian = cross / count - np.outer(mean, scores / count)
+    if coefficients is not None:
+        jacobian = jacobian + coefficients @ model.call("expectation_jacobian", v)
+    size = np.inf if model.points is not None else count
     return LocalMoments(
-        v,
-        origin + mean,
-        second / count - outer,
-        result,
-        np.asarray(fisher / count),
-        np.asarray(scores / count),
-        many,
-        (rest / count - outer) / many,
+        mean=origin + mean,
+        covariance=second / count - outer,
+        jacobian=jacobian,
+        fisher=np.asarray(fisher / count),
+        mean_score=np.asarray(scores / count),
+        draws=size,
+        mean_error=(rest / count - outer) / size,
     )
 
 
-def _chunks(model: RowModel, v: Array, draws: int, seed: int) -> Iterator[tuple[Rows, Array]]:
-    """Yield rows and what each weighs: all that there are, or some that are drawn."""
+def _draw_chunks(model: RowModel, v: Array, draws: int, seed: int) -> Iterator[tuple[Rows, Array]]:
+    """Yield rows with their weights: all possible rows and their probabilities, or chunks of equally weighted draws."""
     if model.points is not None:
         yield model.points, np.exp(model.call("log_rows", v, model.points))
         return

@@ -1,13 +1,13 @@
-"""The reference point: parameters near the mode of the posterior, and its width there, by Fisher scoring.
+"""Find a reference point, parameters near the mode of the posterior, and the posterior's precision, by Fisher scoring.
 
-Each step draws rows at the parameters so far (``local``) and moves them by
+Each step estimates the moments at the current parameters from drawn rows (``local_moments``) and adds
 
-    H⁻¹·(nJᵀW⁻¹(z − n·m) + ∇ln prior),    H = n²JᵀW⁻¹J + the prior's and the public rows' information,
+    H⁻¹·(nJᵀW⁻¹(z − n·m) + ∇ln prior),    H = n²JᵀW⁻¹J + the information of the prior and of the public rows.
 
-no farther than rows from the one and from the other model can well be told apart (a Kullback-Leibler divergence of
-``FARTHEST`` a row), nor than ``LONGEST`` in any coordinate, so that the slope still means something. The parameters
-that come out need not be the mode to the last digit: what follows is exact wherever it starts, and only cheaper from
-near by.
+The length of a step is limited so that the linearisation stays valid: the Kullback-Leibler divergence between the
+models before and after is at most ``MAX_DIVERGENCE`` a row, and no coordinate changes by more than ``MAX_MOVE``. The
+reference need not be the exact mode: the likelihood that is built on it is valid for any reference, and only cheaper
+near the mode.
 
 Where the number of rows N is not public, ln N is one more coordinate, with a flat prior.
 """
@@ -22,25 +22,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.inference.clt.local_moments import LocalMoments, local_moments
+from discreet.inference.clt.local_moments import LocalMoments, compute_local_moments
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
 
 Array = NDArray[np.float64]
 
-SEARCH = 4096  # rows that a step draws
-REFINED, PRODUCTS = 32768, 1e11  # rows of the last steps, and the multiplications that these may take
-MOST_STEPS, LAST_STEPS = 60, 2
-FARTHEST, LONGEST = 0.25, 0.5
-NEAR = 0.05  # of a posterior standard deviation, squared, a coordinate
-CANDIDATES, FEW = 64, 256  # draws from the prior, to start from the best of them, and rows of each
+SEARCH_ROWS = 4096  # drawn by a step of the search
+FINAL_ROWS, MAX_PRODUCTS = 32768, 1e11  # drawn by a final step, and the multiplications that it may take
+MAX_STEPS, FINAL_STEPS = 60, 2
+MAX_DIVERGENCE, MAX_MOVE = 0.25, 0.5
+CONVERGED = 0.05  # the squared length of a step in posterior standard deviations, for each coordinate
+PRIOR_DRAWS, PRIOR_ROWS = 64, 256  # candidates for the start, and rows drawn at each
 LEAST_EIGENVALUE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is inferred from what.
+    """A model of one row, and the data to infer its parameters from.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Problem:
     rows : float or None
         The number of rows, where it is public or given.
     public : Rows or None
-        Rows that anybody may see, beside those of the measurements.
+        Public rows of the same population, beside the private ones.
     """
 
     model: RowModel
@@ -59,18 +59,18 @@ class Problem:
 
     @property
     def size(self) -> int:
-        """How many coordinates there are: those of v, and ln N where N is not known."""
+        """The number of coordinates of w: those of v, and ln N where N is not known."""
         return self.model.size + (self.rows is None)
 
     def split(self, w: Array) -> tuple[Array, float]:
-        """Return v and N."""
+        """Return v and N from w."""
         return (w, self.rows) if self.rows is not None else (w[:-1], math.exp(w[-1]))
 
     def prior_and_public(self, v: Array) -> tuple[Array, Array]:
-        """Return the gradient of ln prior and of the public rows' ln likelihood, and their information."""
-        gradient = self.model.call("prior_slope", v)
-        curvature = -self.model.call("prior_curvature", v)
-        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
+        """Return the gradient of the log-prior and of the public rows' log-likelihood, and their information."""
+        gradient = self.model.call("prior_gradient", v)
+        hessian = -self.model.call("prior_hessian", v)
+        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2.0)
         information = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
         if self.public is not None:
             scores = np.nan_to_num(self.model.call("scores", v, self.public))
@@ -80,7 +80,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Parameters, and the posterior's width at them.
+    """Parameters near the mode, and the precision of the posterior there.
 
     Attributes
     ----------
@@ -88,15 +88,15 @@ class Reference:
         v, and ln N where it is not known.
     precision : array
         H.
-    at : LocalMoments
+    moments : LocalMoments
         The expectations at v.
     projection : array of shape (dimension of w, D)
-        JᵀW⁻¹: what of the measurements tells the coordinates apart, as well as all of them do near w.
+        JᵀW⁻¹. The projected measurements have as much information about w, near w, as all of them.
     """
 
     w: Array
     precision: Array
-    at: LocalMoments
+    moments: LocalMoments
     projection: Array
 
     @property
@@ -107,88 +107,90 @@ class Reference:
 
 
 def find_reference(problem: Problem, start: Array | None, seed: int) -> Reference:
-    """Return parameters near the mode, from a start or from the best of some draws of the prior."""
-    v = start if start is not None else _best_of_the_prior(problem, seed)
-    w = v if problem.rows is not None else np.append(v, _first_guess(problem, v, seed))
-    for step in range(MOST_STEPS):
-        w, close = _step(problem, w, SEARCH, seed + step)
-        if close:
+    """Return parameters near the mode, searched from a start or from the best of some draws of the prior."""
+    v = start if start is not None else _best_prior_draw(problem, seed)
+    w = v if problem.rows is not None else np.append(v, _guess_log_rows(problem, v, seed))
+    for step in range(MAX_STEPS):
+        w, converged = _step(problem, w, SEARCH_ROWS, seed + step)
+        if converged:
             break
-    last = min(max(SEARCH, int(PRODUCTS / problem.measured.value.size**2)), REFINED)
-    for step in range(LAST_STEPS):
-        w, _ = _step(problem, w, last, seed + MOST_STEPS + step)
+    draws = min(max(SEARCH_ROWS, int(MAX_PRODUCTS / problem.measured.values.size**2)), FINAL_ROWS)
+    for step in range(FINAL_STEPS):
+        w, _ = _step(problem, w, draws, seed + MAX_STEPS + step)
     if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
         raise ArgumentError(
             "model",
             UNSHOWN,
-            "a prior, with its factors, that is positive where the releases point; it is 0 or no number there",
+            "a prior, with its factors, that is positive where the releases point; it is 0 or not a number there",
             write="start=… where it is positive, or look at the model's factors",
         )
-    return _scored(problem, w, last, seed + MOST_STEPS + LAST_STEPS)[0]
+    return _score_step(problem, w, draws, seed + MAX_STEPS + FINAL_STEPS)[0]
 
 
 def _step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bool]:
-    """Return w after a step, and whether it was near already, as far as so many rows can tell."""
-    result, move = _scored(problem, w, draws, seed)
+    """Return w after a step, and whether the search has converged, up to the Monte Carlo error of so many draws."""
+    here, move = _score_step(problem, w, draws, seed)
     p = problem.model.size
-    away = 0.5 * float(move[:p] @ result.at.fisher @ move[:p])
-    longest = float(np.abs(move).max())  # along what rows hardly tell, the divergence alone would let it go anywhere
-    scale = min(1.0, math.sqrt(FARTHEST / max(away, 1e-300)), LONGEST / max(longest, LONGEST))
-    near = float(move @ result.precision @ move) < NEAR * w.size or 0.0 < away < w.size / draws
-    return w + scale * move, scale == 1.0 and near
+    divergence = 0.5 * float(move[:p] @ here.moments.fisher @ move[:p])
+    largest = float(np.abs(move).max())  # the divergence alone does not limit directions on which rows hardly depend
+    scale = min(1.0, math.sqrt(MAX_DIVERGENCE / max(divergence, 1e-300)), MAX_MOVE / max(largest, MAX_MOVE))
+    small = float(move @ here.precision @ move) < CONVERGED * w.size or 0.0 < divergence < w.size / draws
+    return w + scale * move, scale == 1.0 and small
 
 
-def _scored(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Reference, Array]:
-    """Return what is known at w, and the step of Fisher scoring from it."""
+def _score_step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Reference, Array]:
+    """Return the reference at w, and the step of Fisher scoring from it."""
     v, rows = problem.split(w)
-    at = local_moments(problem.model, problem.measured, v, draws, seed)
-    slope = at.slope if problem.rows is not None else np.column_stack([at.slope, at.mean])  # over N
+    moments = compute_local_moments(problem.model, problem.measured, v, draws, seed)
+    jacobian = moments.jacobian  # over N
+    if problem.rows is None:
+        jacobian = np.column_stack([moments.jacobian, moments.mean])
     gradient, information = problem.prior_and_public(v)
     if problem.rows is None:
         gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
         information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
-    noisy = rows * at.covariance + np.diag(problem.measured.variances)
-    projection: Array = np.asarray(np.linalg.solve(noisy, slope).T, dtype=np.float64)
-    precision = rows * rows * projection @ slope + information
-    gradient = gradient + rows * projection @ (problem.measured.value - rows * at.mean)
-    reference = Reference(w, (precision + precision.T) / 2.0, at, projection)
+    covariance = rows * moments.covariance + np.diag(problem.measured.variances)
+    projection: Array = np.asarray(np.linalg.solve(covariance, jacobian).T, dtype=np.float64)
+    precision = rows * rows * projection @ jacobian + information
+    gradient = gradient + rows * projection @ (problem.measured.values - rows * moments.mean)
+    reference = Reference(w, (precision + precision.T) / 2.0, moments, projection)
     return reference, np.asarray(np.linalg.solve(reference.precision, gradient), dtype=np.float64)
 
 
-def _first_guess(problem: Problem, v: Array, seed: int) -> float:
-    """Return ln N that explains the measurements best at v."""
-    at = local_moments(problem.model, problem.measured, v, SEARCH, seed)
+def _guess_log_rows(problem: Problem, v: Array, seed: int) -> float:
+    """Return ln N for the N that fits the measurements best at v, by weighted least squares."""
+    moments = compute_local_moments(problem.model, problem.measured, v, SEARCH_ROWS, seed)
     weights = 1.0 / problem.measured.variances
-    result = float((weights * at.mean) @ problem.measured.value / ((weights * at.mean) @ at.mean))
-    return math.log(max(result, 1.0))
+    weighted = weights * moments.mean
+    return math.log(max(float(weighted @ problem.measured.values / (weighted @ moments.mean)), 1.0))
 
 
-def _best_of_the_prior(problem: Problem, seed: int) -> Array:
-    """Return the draw from the prior at which the measurements are likeliest."""
+def _best_prior_draw(problem: Problem, seed: int) -> Array:
+    """Return the draw from the prior at which the likelihood of the measurements is largest."""
     with double_precision():
-        keys = jax.random.split(jax.random.key(seed), CANDIDATES)
+        keys = jax.random.split(jax.random.key(seed), PRIOR_DRAWS)
         draws = [problem.model.call("prior_draw", key) for key in keys]
     points = problem.model.points
-    all_there_are = None if points is None else problem.measured.contributions(points)
-    likelihoods = [_likelihood(problem, v, seed + i, all_there_are) for i, v in enumerate(draws)]
+    contributions = None if points is None else problem.measured.contributions(points)
+    likelihoods = [_rough_log_likelihood(problem, v, seed + i, contributions) for i, v in enumerate(draws)]
     return np.asarray(draws[int(np.argmax(likelihoods))])
 
 
-def _likelihood(problem: Problem, v: Array, seed: int, c: Array | None) -> float:
-    """Return about the log-likelihood at v, from what all rows contribute, or few rows that are drawn."""
+def _rough_log_likelihood(problem: Problem, v: Array, seed: int, c: Array | None) -> float:
+    """Return an approximate log-likelihood at v, from the contributions of all possible rows or of a few drawn rows."""
     model, measured = problem.model, problem.measured
     if not np.all(np.isfinite(v)):
         return -math.inf
     if c is None:
-        weights, c = np.full(FEW, 1.0 / FEW), measured.contributions(model.draw(v, FEW, seed))
+        weights, c = np.full(PRIOR_ROWS, 1.0 / PRIOR_ROWS), measured.contributions(model.draw(v, PRIOR_ROWS, seed))
     else:
         weights = np.exp(model.call("log_rows", v, model.points))
     mean = weights @ c
     variance = weights @ (c - mean) ** 2
-    rows = problem.rows if problem.rows is not None else math.exp(_first_guess(problem, v, seed))
+    rows = problem.rows if problem.rows is not None else math.exp(_guess_log_rows(problem, v, seed))
     spread = rows * variance + measured.variances
     if model.points is None:
-        spread = spread + rows * rows * variance / FEW
+        spread = spread + rows * rows * variance / PRIOR_ROWS
     public = 0.0 if problem.public is None else float(model.call("log_rows", v, problem.public).sum())
-    result = public - 0.5 * float(((measured.value - rows * mean) ** 2 / spread + np.log(spread)).sum())
+    result = public - 0.5 * float(((measured.values - rows * mean) ** 2 / spread + np.log(spread)).sum())
     return result if math.isfinite(result) else -math.inf

@@ -1,7 +1,7 @@
-"""Sample the posterior by NumPyro's NUTS in whitened coordinates, all chains side by side.
+"""Sample the posterior by NumPyro's NUTS in whitened coordinates, all chains in parallel.
 
-The whole run is one compiled function of the problem's numbers, so that a second problem of the same form starts at
-once. The bar of a run that shows progress is moved from within it.
+The whole run is one compiled function of the problem's numbers, so that a second problem of the same form needs no
+compilation. The progress bar is updated from within the compiled run, by a callback.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from discreet.inference.rows.row_model import RowModel, double_precision
 
 Array = NDArray[np.float64]
 
-TREE = 8  # doublings of a trajectory, at most
-ACCEPTANCE, CAREFUL = 0.8, 0.9  # and where variances are coordinates or follow them, which makes corners
-NEAR = 0.5  # how far from the reference chains start, in posterior standard deviations
-EVERY = 20  # steps of all chains between two moves of the bar
+MAX_TREE_DEPTH = 8
+TARGET_ACCEPTANCE = 0.8
+CAREFUL_ACCEPTANCE = 0.9  # where variances are coordinates or depend on them, which bends the posterior sharply
+START_SCALE = 0.5  # of the starting points around the reference, in posterior standard deviations
+BAR_STEPS = 20  # between two updates of the progress bar
 
-_BARS: list[Any] = []  # the bar of the run at hand, if any
+_BARS: list[Any] = []  # the progress bar of the current run, if any
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +38,16 @@ class Chains:
     diverging: NDArray[np.bool_]
 
 
-def sample(
+def run_chains(
     model: RowModel, target: LogTarget, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
 ) -> Chains:
     """Return draws from the posterior."""
     with double_precision():
-        acceptance = CAREFUL if "noise" in target.data else ACCEPTANCE
+        acceptance = CAREFUL_ACCEPTANCE if "noise" in target.data else TARGET_ACCEPTANCE
         run = jax.jit(_runner(target.density, draws, warmup, acceptance, progress))
-        if target.shared:
+        if target.is_shared:
             run = model.compiled.setdefault(("nuts", target.density, target.size, draws, warmup, progress), run)
-        start = np.random.default_rng(seed).standard_normal((chains, target.size)) * NEAR
+        start = np.random.default_rng(seed).standard_normal((chains, target.size)) * START_SCALE
         keys = jax.random.split(jax.random.key(seed), chains)
         if progress:
             from tqdm.auto import tqdm
@@ -64,28 +65,33 @@ def sample(
 
 def _tick() -> None:
     if _BARS:
-        _BARS[-1].update(EVERY)
+        _BARS[-1].update(BAR_STEPS)
 
 
 def _runner(
     density: Callable[[Any, Any], Any], draws: int, warmup: int, acceptance: float, progress: bool
 ) -> Callable[..., Any]:
-    """Return the function that runs all chains."""
+    """Return the function that runs all chains, from their data, starting points and random keys."""
 
     def chain(data: Any, start: Any, key: Any) -> Any:
         init, step = hmc(potential_fn_gen=lambda data: lambda u: -density(data, u), algo="NUTS")
         state = init(
-            start, warmup, max_tree_depth=TREE, target_accept_prob=acceptance, dense_mass=False, model_args=(data,),
+            start,
+            warmup,
+            max_tree_depth=MAX_TREE_DEPTH,
+            target_accept_prob=acceptance,
+            dense_mass=False,
+            model_args=(data,),
             rng_key=key,
-        )  # fmt: skip
+        )
 
         def advance(state: Any, i: Any) -> Any:
             if progress:
-                jax.lax.cond(i % EVERY == EVERY - 1, lambda: jax.debug.callback(_tick), lambda: None)
+                jax.lax.cond(i % BAR_STEPS == BAR_STEPS - 1, lambda: jax.debug.callback(_tick), lambda: None)
             state = step(state, model_args=(data,))
             return state, (state.z, state.diverging)
 
-        # One loop over both, which is compiled once; what the warm-up drew is dropped.
+        # One loop over warm-up and draws is compiled once; the draws of the warm-up are dropped.
         drawn = jax.lax.scan(advance, state, jnp.arange(warmup + draws))[1]
         return jax.tree.map(lambda each: each[warmup:], drawn)
 

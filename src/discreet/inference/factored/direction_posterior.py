@@ -1,7 +1,7 @@
 """Posteriors of the first principal direction, from draws of a mechanism (Williams and McSherry 2010, section 4.2).
 
-Rows are N(0, θθᵀ + σ²I). Candidates are directions z, and the score of a row is how much better θ = length·z explains
-it than directions do on average: the log-likelihood without what all candidates share,
+Rows are N(0, θθᵀ + σ²I). Candidates are directions z. The score of a row is its log-likelihood at θ = length·z, minus
+its average over all directions and without terms that do not depend on z,
 
     log φ(z, x) = g·((z·x)² − ‖x‖²/d),   g = length²/(2σ²(σ² + length²)),
 
@@ -9,8 +9,8 @@ clamped. θ and −θ give the same rows, so a posterior is over axes: in the pl
 
 In the plane the rows are integrated over cells of half a ring, as x and −x score alike. A cell's probability is exact
 along the radius: at the angle φ, with h(φ) = uᵀ(θθᵀ + σ²I)⁻¹u, it is ∝ (e^(−a²h/2) − e^(−b²h/2))/h between radii a and
-b; the last cell is all that is beyond, which the declared ball moves onto its edge. In more dimensions fixed points
-from N(0, s²I) are weighed instead, which serves up to about five.
+b; the last cell is everything beyond the declared ball, which is clipped to its edge. In more dimensions fixed points
+from N(0, s²I) are weighted instead, which is accurate up to about five dimensions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["AxisPosterior", "axis_posterior", "direction_mechanism", "sampled_ax
 
 Array = NDArray[np.float64]
 
-ANGLES, RINGS = 32, 12  # of the cells that rows are integrated over
+ANGLES, RINGS = 32, 12  # of the cells over which rows are integrated
 
 
 def direction_mechanism(
@@ -50,11 +50,11 @@ def direction_mechanism(
     Parameters
     ----------
     directions : int or array of shape (candidates, d)
-        Unit vectors; or how many, evenly over half the plane.
+        Unit vectors; or their number, evenly spaced over half the plane.
     length, sigma : float
-        What is believed of ‖θ‖ and σ; public. It shapes the score, and the posterior need not believe the same.
+        Public guesses of ‖θ‖ and σ for the score. The posterior may use other values.
     low, high : float
-        Scores are moved in between.
+        Scores are clamped to this interval.
 
     Examples
     --------
@@ -70,13 +70,13 @@ def direction_mechanism(
         z = np.asarray(directions, dtype=np.float64)
         if z.ndim != 2 or not np.allclose(np.linalg.norm(z, axis=1), 1.0):
             raise ValueError(
-                f"directions of shape {z.shape}: expected unit vectors, one a row; write z / norm(z, axis=1)[:, None]"
+                f"directions of shape {z.shape}: expected unit vectors as rows; write z / norm(z, axis=1)[:, None]"
             )
     else:
         angles = np.pi * np.arange(integer("directions", directions, least=2)) / directions
         z = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far, noise = positive("length", length) ** 2, positive("sigma", sigma) ** 2
-    gain = far / (2.0 * noise * (noise + far))
+    signal, noise = positive("length", length) ** 2, positive("sigma", sigma) ** 2
+    gain = signal / (2.0 * noise * (noise + signal))
 
     def score(rows: Array, candidates: Array) -> Array:
         along = rows @ candidates.T
@@ -109,24 +109,25 @@ class AxisPosterior(GridPosterior):
     @property
     def axis(self) -> float:
         """The mean axis, as an angle in [0, π): half the mean direction of twice the angle."""
-        return float(np.angle(self._turned) / 2.0 % np.pi)
+        return float(np.angle(self._resultant) / 2.0 % np.pi)
 
     @property
     def concentration(self) -> float:
-        """From 0, all axes alike, to 1, one axis."""
-        return float(abs(self._turned))
+        """The concentration of the axis: 0 for a uniform distribution, 1 for a single axis."""
+        return float(abs(self._resultant))
 
     @property
-    def _turned(self) -> Any:
+    def _resultant(self) -> Any:
+        """The mean of exp(2i·angle): its argument is twice the mean axis, its modulus the concentration."""
         return self.weights @ np.exp(2j * self.angles)
 
     def within(self, level: float = 0.9) -> float:
-        """Return how far from the mean axis an axis is, in radians, with probability ``level``; at most π/2."""
+        """Return the radius, in radians, of the interval of probability ``level`` around the mean axis; at most π/2."""
         off = np.abs((self.angles - self.axis + np.pi / 2.0) % np.pi - np.pi / 2.0)
         return float(GridPosterior(off, self.weights).quantile(level))
 
     def sample(self, count: int, seed: int = 0) -> Array:
-        """Return draws of θ, either sign."""
+        """Return draws of θ, with random signs."""
         signs = np.random.default_rng([seed, 1]).choice([-1.0, 1.0], (count, 1))
         return signs * super().sample(count, seed)
 
@@ -152,11 +153,11 @@ def axis_posterior(
     scale : float
         The prior: θ ~ N(0, scale²·I).
     radius : float
-        Of the declared ball around 0.
+        The radius of the declared ball around 0.
     rows, likelihood
         As in ``factored_likelihood``.
     angles, lengths : int
-        The grid.
+        The size of the grid.
 
     Examples
     --------
@@ -191,8 +192,8 @@ def axis_posterior(
 
 
 def _cells(radius: float) -> tuple[Array, Array, Array]:
-    """Return points in the plane, and the radii between which each stands for a ray; the last for all beyond."""
-    edges = radius * np.linspace(0.0, 1.0, RINGS) ** 1.5  # narrower near 0, where rows are many
+    """Return a point for each cell of the plane, and the inner and outer radius of the cell; the last is unbounded."""
+    edges = radius * np.linspace(0.0, 1.0, RINGS) ** 1.5  # narrower near 0, where the density of rows is large
     middles = np.append(np.sqrt((edges[:-1] ** 2 + edges[1:] ** 2) / 2.0), radius)
     outer = np.append(edges[1:], math.inf)
     angle = np.pi * (np.arange(ANGLES) + 0.5) / ANGLES
@@ -213,15 +214,15 @@ def sampled_axis_posterior(
     draws: int = 1000,
     warmup: int = 500,
 ) -> SampledPosterior:
-    """Return draws of θ in any number of dimensions, by NUTS; each with the sign that points along the first draw.
+    """Return draws of θ in any number of dimensions, by NUTS; signs are chosen to point along the first choice.
 
     Parameters
     ----------
     choices, sigma, scale, rows, likelihood
-        As in ``axis_posterior``; the lower bound is what the paper uses, and with many points much the quickest.
+        As in ``axis_posterior``; the paper uses the lower bound, which is by far the fastest with many points.
     dimension : int
     points : int
-        How many points stand for the integral over rows; drawn from N(0, (σ² + scale²)I), the seed's.
+        The number of points that approximate the integral over rows; drawn from N(0, (σ² + scale²)I) with the seed.
     seed, draws, warmup : int
     """
     d = integer("dimension", dimension, least=1)
@@ -232,8 +233,8 @@ def sampled_axis_posterior(
     sizes = (x**2).sum(axis=1)
 
     def log_weights(theta: Any) -> Any:
-        far = jnp.sum(theta**2, axis=-1)[..., None]
-        along = (theta @ x.T) ** 2 / (noise * (noise + far))
+        signal = jnp.sum(theta**2, axis=-1)[..., None]
+        along = (theta @ x.T) ** 2 / (noise * (noise + signal))
         return 0.5 * (along - sizes / noise + sizes / spread)
 
     f = factored_likelihood(choices, x, log_weights, rows=rows, likelihood=likelihood)

@@ -1,11 +1,11 @@
-"""The likelihood of draws of the factored exponential mechanism: a lower and an upper bound, and a normal one between.
+"""The likelihood of draws of the factored exponential mechanism: a lower bound, an upper bound, and an approximation.
 
-n rows are independent, and row x is one of K public points with probabilities p_k(θ): all the values that there are, or
-points with weights that stand for an integral over rows. A draw z of a mechanism with scores s(z, x) has the chance
-softmax(η Σ_i s(·, x_i))_z given the rows; its likelihood is the mean of that over rows. Draws from one data set are
-independent given the rows, not given θ: their likelihood is the mean of the product, not the product of the means
-(equation 4 of Williams and McSherry 2010 multiplies; twenty draws at η = 0.5 from 100 throws of a coin then have 90 %
-intervals that hold the truth in 54 %).
+n rows are independent, and row x is one of K public points with probabilities p_k(θ): all possible values, or points
+with weights that approximate an integral over rows. A draw z of a mechanism with scores s(z, x) has probability
+softmax(η Σ_i s(·, x_i))_z given the rows; its likelihood is the mean of this over rows. Draws from one data set are
+independent given the rows, but not given θ: their likelihood is the mean of the product, not the product of the means.
+(Equation 4 of Williams and McSherry 2010 multiplies the means; the 90 % intervals from twenty draws at η = 0.5 from 100
+throws of a coin then hold the truth in only 54 % of cases.)
 
 *Lower bound* (5a). 1/x is convex, so E[1/Y] ≥ 1/E[Y], Y = Π_j Σ_z' exp(η_j Σ_i (s(z'_j, x_i) − s(z_j, x_i))). Its mean
 is a sum over all combinations of z' of the n-th power of a mean over one row.
@@ -13,15 +13,19 @@ is a sum over all combinations of z' of the n-th power of a mean over one row.
 *Upper bound* (5b). With one distribution q_j over candidates for each draw, the rows factor as well; ``factored_tilt``
 has the proof and the best q. Any q gives a bound.
 
-*Normal likelihood*. For all a, p(z) = E over counts N ~ multinomial(n, p) of the product of softmaxes = (Σ_k p_k
-e^(a_k))^n · E over N ~ multinomial(n, r) of e^(−N·a) Π_j softmax(η_j Σ_k N_k s(·, x_k))_(z_j), r ∝ p·e^a. With the a of
-the best upper bound the integrand has its top at n·r; there the counts are taken as normal, and drawn from fixed
-standard normals, so that the result is smooth in θ. It serves any number of draws. It is good from about ten rows on,
-while a single row does not decide: Σ_j η_j·(the range of its scores) up to about ten, beyond which it matters that
-counts are whole numbers. (Points of small n·r_k are fine where they are many: what must be normal is their sum.)
+*Normal likelihood*. For every a,
 
-All of it is in logarithms. Arrays may be NumPy's or JAX's (float64); for JAX, a is held fixed under differentiation: at
-the best q the derivative of F in q is zero, and the normal likelihood holds for every a.
+    p(z) = E over counts N ~ multinomial(n, p) of Π_j softmax(η_j Σ_k N_k s(·, x_k))_(z_j)
+         = (Σ_k p_k e^(a_k))^n · E over N ~ multinomial(n, r) of e^(−N·a) Π_j softmax(η_j Σ_k N_k s(·, x_k))_(z_j),
+
+with r ∝ p·e^a. With the a of the best upper bound the integrand has its maximum at n·r. There the counts are
+approximated as normal, and drawn from fixed standard normals, so that the result is smooth in θ. It serves any number
+of draws. It is accurate from about ten rows on, if no single row dominates: Σ_j η_j·(the range of its scores) up to
+about ten, beyond which it matters that counts are integers. (Points of small n·r_k are fine where they are many: only
+their sum must be normal.)
+
+All of it is in logarithms. Arrays may be NumPy's or JAX's (float64). Under JAX, a is held fixed under differentiation:
+at the best q the derivative of F in q is zero, and the normal likelihood holds for every a.
 """
 
 from __future__ import annotations
@@ -39,14 +43,14 @@ from scipy.special import gammaln, xlogy
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.inference.factored.factored_tilt import (
-    NEWTON,
+    NEWTON_STEPS,
     ObservedDraws,
-    best_q,
     log_mean,
     log_sum,
     log_upper_bound_at,
-    tilt,
-    tilted,
+    optimize_q,
+    tilt_exponents,
+    tilt_weights,
 )
 
 __all__ = [
@@ -59,8 +63,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-MOST_COMBINATIONS = 100_000
-HELD = 2**24  # numbers that a step may hold
+MAX_COMBINATIONS = 100_000
+MAX_NUMBERS = 2**24  # held in memory at once
 
 
 def log_lower_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int) -> Any:
@@ -70,7 +74,7 @@ def log_lower_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int) 
     ----------
     observed : sequence of ObservedDraws
     weights : array of shape (..., points)
-        p(θ): how likely each point is; they sum to 1. One row for each θ.
+        p(θ): the probability of each point; they sum to 1. One row for each θ.
     rows : int
         n.
 
@@ -83,31 +87,31 @@ def log_lower_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int) 
     [[-1.9047, -0.0234], [-0.6931, -0.0194], [-0.4528, -0.0061]]
     """
     combinations = math.prod(one.scores.shape[1] ** one.draws for one in observed)
-    if combinations > MOST_COMBINATIONS:
+    if combinations > MAX_COMBINATIONS:
         raise ArgumentError(
             "observed",
             UNSHOWN,
-            f"at most {MOST_COMBINATIONS} combinations of candidates for the lower bound, got {combinations}",
+            f"at most {MAX_COMBINATIONS} combinations of candidates for the lower bound, got {combinations}",
             write="likelihood='normal' or 'upper'",
         )
     exponents = np.zeros((len(observed[0].scores), 1))
     for one in observed:
         scores = np.asarray(one.scores)
         for index in one.indices:
-            moved = one.rate * (scores - scores[:, [index]])
-            exponents = (exponents[:, :, None] + moved[:, None, :]).reshape(len(scores), -1)
+            shifted = one.rate * (scores - scores[:, [index]])
+            exponents = (exponents[:, :, None] + shifted[:, None, :]).reshape(len(scores), -1)
     powers = rows * _log_means(weights, exponents)
     return -log_sum(powers)
 
 
-def log_upper_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int, *, steps: int = NEWTON) -> Any:
+def log_upper_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int, *, steps: int = NEWTON_STEPS) -> Any:
     """Return the logarithm of the upper bound on the likelihood, at the best q that some steps find."""
-    q = best_q(observed, _frozen(weights), rows, steps)
+    q = optimize_q(observed, _stop_gradient(weights), rows, steps)
     return log_upper_bound_at(observed, weights, rows, q)
 
 
 def log_normal_likelihood(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
-    """Return the logarithm of the likelihood, with counts that are normal around the mix that explains the draws.
+    """Return the logarithm of the normal likelihood: counts are normal around those that explain the draws best.
 
     Parameters
     ----------
@@ -118,34 +122,34 @@ def log_normal_likelihood(observed: Sequence[ObservedDraws], weights: Any, rows:
     """
     if not is_jax_array(weights) and weights.ndim > 1:
         flat = weights.reshape(-1, weights.shape[-1])
-        step = max(HELD // (normals.size + normals.shape[0] * max(one.scores.shape[1] for one in observed)), 1)
-        result = [_normal(observed, flat[i : i + step], rows, normals) for i in range(0, len(flat), step)]
+        step = max(MAX_NUMBERS // (normals.size + normals.shape[0] * max(one.scores.shape[1] for one in observed)), 1)
+        result = [_compute_normal(observed, flat[i : i + step], rows, normals) for i in range(0, len(flat), step)]
         return np.concatenate(result).reshape(weights.shape[:-1])
-    return _normal(observed, weights, rows, normals)
+    return _compute_normal(observed, weights, rows, normals)
 
 
-def _normal(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
+def _compute_normal(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
     xp = array_namespace(weights)
-    log_q = best_q(observed, _frozen(weights), rows, NEWTON)
-    a = _frozen(tilt(observed, log_q))
-    r = tilted(weights, a)
-    drawn, log_ratio = _draw_normals(observed, _frozen(r), [xp.exp(one) for one in log_q], rows, normals)
+    log_q = optimize_q(observed, _stop_gradient(weights), rows, NEWTON_STEPS)
+    a = _stop_gradient(tilt_exponents(observed, log_q))
+    r = tilt_weights(weights, a)
+    drawn, log_ratio = _draw_normals(observed, _stop_gradient(r), [xp.exp(one) for one in log_q], rows, normals)
     root = xp.sqrt(xp.where(r > 0.0, r, 1e-300))[..., None, :]  # its slope at 0 is infinite
     moves = math.sqrt(rows) * root * (drawn - xp.sum(drawn * root, axis=-1)[..., None] * root)
     counts = rows * r[..., None, :] + moves
     log_density = log_ratio - xp.sum(counts * a[..., None, :], axis=-1)
     for one in observed:
         sums = one.rate * (counts @ one.scores)
-        log_density = log_density + one.rate * (counts @ one.chosen) - one.draws * log_sum(sums)
+        log_density = log_density + one.rate * (counts @ one.drawn_scores) - one.draws * log_sum(sums)
     return rows * log_mean(weights, a) + log_sum(log_density) - math.log(len(normals))
 
 
 def _draw_normals(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows: int, normals: Any) -> tuple[Any, Any]:
-    """Return normals of which half are narrowed to where the integrand is large, and the logarithms of their weights.
+    """Return normals for importance sampling, half of them narrowed to where the integrand is large, and log-weights.
 
-    Around its top −log of the integrand is ½ξᵀ(I + GGᵀ)ξ, G = √n·(η_j (√r s_j − its part along √r) Cov(q_j)^½)_j. One
-    half of the draws is N(0, I), the other N(0, (I + GGᵀ)⁻¹); all are weighed as draws of the mixture, so no weight is
-    above 2.
+    Around its maximum −log of the integrand is ½ξᵀ(I + GGᵀ)ξ, G = √n·(η_j (√r s_j − its part along √r) Cov(q_j)^½)_j.
+    One half of the draws is N(0, I), the other N(0, (I + GGᵀ)⁻¹). All are weighted as draws of the mixture of both, so
+    no weight is above 2.
     """
     xp = array_namespace(r)
     root = xp.sqrt(r)[..., None]
@@ -165,17 +169,17 @@ def _draw_normals(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows:
 
 
 def standard_normals(points: int, draws: int = 256, seed: int = 0) -> Array:
-    """Return normals for ``log_normal_likelihood``, in pairs of opposite sign."""
+    """Return standard normals for ``log_normal_likelihood``, in pairs of opposite sign."""
     quarter = np.random.default_rng(seed).standard_normal(((integer("draws", draws, least=4) + 3) // 4, 2, points))
     return np.concatenate([quarter.reshape(-1, points), -quarter.reshape(-1, points)])
 
 
 def log_exact_likelihood(observed: Sequence[ObservedDraws], weights: Array, rows: int) -> Array:
-    """Return the logarithm of the likelihood, by going through all counts: for few rows and points."""
+    """Return the logarithm of the exact likelihood, by enumerating all counts: for few rows and points."""
     points = len(observed[0].scores)
-    if math.comb(rows + points - 1, points - 1) > MOST_COMBINATIONS:
+    if math.comb(rows + points - 1, points - 1) > MAX_COMBINATIONS:
         raise ValueError(
-            f"rows={rows}: expected at most {MOST_COMBINATIONS} ways to share rows among {points} points; write "
+            f"rows={rows}: expected at most {MAX_COMBINATIONS} ways to share rows among {points} points; write "
             "likelihood='normal'"
         )
     bars = np.array(list(itertools.combinations(range(rows + points - 1), points - 1)), dtype=np.int64)
@@ -183,18 +187,18 @@ def log_exact_likelihood(observed: Sequence[ObservedDraws], weights: Array, rows
     counts = np.diff(edges, axis=1) - 1.0
     logs = gammaln(rows + 1.0) - gammaln(counts + 1.0).sum(axis=1)
     for one in observed:
-        logs = logs + one.rate * (counts @ one.chosen) - one.draws * log_sum(one.rate * (counts @ one.scores))
+        logs = logs + one.rate * (counts @ one.drawn_scores) - one.draws * log_sum(one.rate * (counts @ one.scores))
     p = np.asarray(weights, dtype=np.float64)
     return np.asarray(log_sum(logs + xlogy(counts, p[..., None, :]).sum(axis=-1)))
 
 
 def _log_means(weights: Any, exponents: Array) -> Any:
-    """Return log Σ_k p_k e^(exponent_k) for each column; with all digits where the exponents are small."""
+    """Return log Σ_k p_k e^(exponent_k) for each column; accurate where the exponents are small."""
     xp = array_namespace(weights)
     if np.abs(exponents).max() < 4.0:
         return xp.log1p(weights @ np.expm1(exponents))
     return xp.log(weights @ np.exp(exponents))
 
 
-def _frozen(x: Any) -> Any:
+def _stop_gradient(x: Any) -> Any:
     return jax.lax.stop_gradient(x) if is_jax_array(x) else x

@@ -1,16 +1,16 @@
 """Posteriors from draws of the factored exponential mechanism, on a grid and by NUTS.
 
 ``factored_likelihood`` makes a function of θ from draws and a model of rows; ``grid_posterior`` and
-``sampled_posterior`` take that or any other log-likelihood. All of it is made from public numbers and costs nothing.
+``sampled_posterior`` take this or any other log-likelihood. All of it uses public numbers and costs nothing.
 
-Which likelihood: ``"normal"`` by default, since it is the closest to the exact one, and the only one that stays close
-for many draws or a large ε. The bounds of the paper are its alternatives: ``"lower"``, which the paper uses, for a few
-draws of few candidates, and ``"upper"``, which is quicker than ``"normal"`` where rows are given by many points. Their
-shape in θ is that of the likelihood where nη²·(the variance of a row's scores) is well below 1.
+Which likelihood: ``"normal"`` by default. It is the closest to the exact one, and the only one that stays close for
+many draws or a large ε. The alternatives are the bounds of the paper: ``"lower"``, which the paper uses, for a few
+draws of few candidates, and ``"upper"``, which is faster than ``"normal"`` where rows are given by many points. Both
+have the shape of the likelihood in θ where nη²·(the variance of a row's scores) is well below 1.
 
-``choices_target`` is what ``infer`` samples from, for any model of one row. The likelihood is then an expectation over
-rows: over all of them where they are finitely many, else over some that are drawn from a mixture of the model at
-parameters from its prior, with their weights.
+``infer`` samples from ``build_choices_target``, for any model of one row. There the likelihood is an expectation over
+all rows where they are finitely many, and otherwise over weighted rows, drawn from a mixture of the model at parameters
+from its prior.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from numpyro.infer import MCMC, NUTS
 from scipy.special import softmax
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
-from discreet.inference.clt.likelihood import LogTarget, mixed_rows
+from discreet.inference.clt.likelihood import LogTarget, draw_mixed_rows
 from discreet.inference.clt.reference import Problem
 from discreet.inference.factored.factored_bounds import (
     log_lower_bound,
@@ -49,7 +49,7 @@ Array = NDArray[np.float64]
 LogLikelihood = Callable[[Any], Any]
 
 LIKELIHOODS = ("normal", "upper", "lower")
-CENTRES, ROWS = 64, 2048  # parameters from the prior that rows are drawn at, and these rows
+CENTRES, ROWS = 64, 2048  # draws from the prior, and rows drawn at all of them together
 
 
 def factored_likelihood(
@@ -69,16 +69,16 @@ def factored_likelihood(
     choices : FactoredChoice or sequence of them
         Draws of ``discreet.mechanisms.FactoredExponential`` from one data set; of one mechanism or several.
     points : array of shape (points, columns)
-        Rows that there can be: all, or points that stand for an integral.
+        All possible rows, or points that approximate an integral over rows.
     log_weights : callable
-        From θ of shape (...) or (..., d) to numbers of shape (..., points): the logarithms of how likely each point is,
-        but for a constant. In ``jax.numpy`` where NUTS is to run.
+        From θ of shape (...) or (..., d) to numbers of shape (..., points): the log-probability of each point, up to a
+        constant. In ``jax.numpy``, for NUTS.
     rows : int
-        How many rows there are; needed where that is not public (add-remove, rows that may be dropped).
+        The number of rows; needed where it is not public (add-remove, rows that may be dropped).
     likelihood : str
         ``"normal"``, ``"upper"`` or ``"lower"``; see the module.
     draws, seed : int
-        For ``"normal"``: how many standard normals are drawn, once for all θ.
+        For ``"normal"``: the number of standard normals, which are drawn once for all θ, and their seed.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def factored_likelihood(
             "choices", UNSHOWN, "draws from the rows of one data set; for several, add their likelihoods"
         )
     choice("likelihood", likelihood, LIKELIHOODS)
-    count = _rows_of(drawn) if rows is None else integer("rows", rows, least=1)
+    count = _public_row_count(drawn) if rows is None else integer("rows", rows, least=1)
     normals = standard_normals(len(where), draws, seed)
 
     def log_likelihood(theta: Any) -> Any:
@@ -117,7 +117,7 @@ def factored_likelihood(
     return log_likelihood
 
 
-def _rows_of(choices: Sequence[FactoredChoice]) -> int:
+def _public_row_count(choices: Sequence[FactoredChoice]) -> int:
     """Return the number of rows, where it is public."""
     known = {each.release.size.rows for each in choices}
     count = known.pop() if len(known) == 1 else None
@@ -126,13 +126,25 @@ def _rows_of(choices: Sequence[FactoredChoice]) -> int:
             "rows",
             None,
             "the number of rows, which is not public here",
-            write="rows=…, from a count that was released or from what is known",
+            write="rows=…, from a released count or from other knowledge",
         )
     return count
 
 
+class _Quantiles:
+    """Intervals from quantiles."""
+
+    def quantile(self, level: float) -> Any:
+        """Return the quantile of each coordinate."""
+        raise NotImplementedError
+
+    def interval(self, level: float = 0.9) -> tuple[Any, Any]:
+        """Return the ends of an equal-tailed interval that holds θ with probability ``level``."""
+        return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
+
+
 @dataclass(frozen=True, eq=False)
-class GridPosterior:
+class GridPosterior(_Quantiles):
     """A posterior on a grid.
 
     Parameters
@@ -156,16 +168,12 @@ class GridPosterior:
         return np.sqrt(self.weights @ (self.theta - self.mean) ** 2)
 
     def quantile(self, level: float) -> Any:
-        """Return the points below which a share of the posterior lies; for each coordinate by itself."""
+        """Return the quantile of each coordinate."""
         if self.theta.ndim == 2:
             return np.stack([GridPosterior(one, self.weights).quantile(level) for one in self.theta.T], axis=-1)
         order = np.argsort(self.theta, kind="stable")
         below = np.cumsum(self.weights[order])
         return np.interp(level, below - self.weights[order] / 2.0, self.theta[order])
-
-    def interval(self, level: float = 0.9) -> tuple[Any, Any]:
-        """Return the ends of an interval that holds θ with probability ``level``, as much on either side."""
-        return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
 
     def sample(self, count: int, seed: int = 0) -> Array:
         """Return draws from the grid."""
@@ -183,7 +191,7 @@ def grid_posterior(
         From an array of θ to an array of numbers, one for each.
     theta : array of shape (points,) or (points, d)
     log_prior : callable
-        The logarithm of the prior's density, but for a constant; uniform where it is left out.
+        The logarithm of the prior's density, up to a constant; uniform by default.
 
     Examples
     --------
@@ -201,21 +209,21 @@ def grid_posterior(
         raise ArgumentError(
             "log_likelihood",
             UNSHOWN,
-            f"a number for each of {len(grid)} points, −∞ for some at most; got shape {logs.shape}",
-            write="theta inside of what the model allows",
+            f"a number for each of {len(grid)} points, and −∞ not for all of them; got shape {logs.shape}",
+            write="theta inside of the model's range",
         )
     return GridPosterior(grid, softmax(logs))
 
 
 @dataclass(frozen=True, eq=False)
-class SampledPosterior:
+class SampledPosterior(_Quantiles):
     """Draws from a posterior.
 
     Attributes
     ----------
     theta : array of shape (chains, draws) or (chains, draws, d)
     divergences : int
-        Transitions that diverged: none in a run that can be trusted.
+        The number of divergent transitions; 0 in a reliable run.
     """
 
     theta: Array
@@ -223,17 +231,17 @@ class SampledPosterior:
 
     @cached_property
     def r_hat(self) -> Any:
-        """How much wider all chains are than each by itself; near 1 where they agree."""
+        """The split R-hat; near 1 where the chains agree."""
         return np.asarray(split_gelman_rubin(self.theta))
 
     @cached_property
     def effective(self) -> Any:
-        """How many independent draws these are worth."""
+        """The effective sample size."""
         return np.asarray(effective_sample_size(self.theta))
 
     @property
     def flat(self) -> Array:
-        """All draws, one after the other."""
+        """The draws of all chains, concatenated."""
         return self.theta.reshape(-1, *self.theta.shape[2:])
 
     @property
@@ -247,12 +255,8 @@ class SampledPosterior:
         return self.flat.std(axis=0)
 
     def quantile(self, level: float) -> Any:
-        """Return the points below which a share of the posterior lies; for each coordinate by itself."""
+        """Return the quantile of each coordinate."""
         return np.quantile(self.flat, level, axis=0)
-
-    def interval(self, level: float = 0.9) -> tuple[Any, Any]:
-        """Return the ends of an interval that holds θ with probability ``level``, as much on either side."""
-        return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
 
 
 def sampled_posterior(
@@ -271,7 +275,7 @@ def sampled_posterior(
     log_likelihood : callable
         From one θ to a number, in ``jax.numpy``.
     prior : callable
-        Without arguments; returns a NumPyro distribution. It is called where floats are double.
+        Without arguments; returns a NumPyro distribution. It is called in double precision.
     draws, warmup, chains, seed : int
 
     Examples
@@ -305,14 +309,14 @@ def sampled_posterior(
     return SampledPosterior(theta, diverging)
 
 
-def choices_target(problem: Problem, chosen: Sequence[FactoredChoice], seed: int) -> LogTarget:
-    """Return the posterior of a model from draws alone, as a log-density to sample from."""
+def build_choices_target(problem: Problem, chosen: Sequence[FactoredChoice], seed: int) -> LogTarget:
+    """Return the posterior of a model given only draws of mechanisms, as a log-density to sample from."""
     model = problem.model
     with double_precision():
         keys = jax.random.split(jax.random.key(seed), CENTRES)
         centres = np.stack([model.call("prior_draw", key) for key in keys])
     if model.points is None:
-        rows, log_weights = mixed_rows(model, centres, ROWS // CENTRES, seed)
+        rows, log_weights = draw_mixed_rows(model, centres, ROWS // CENTRES, seed)
     else:
         rows, log_weights = model.points, np.zeros(len(model.points["x"]))
     rows_given = None if problem.rows is None else int(problem.rows)
@@ -328,4 +332,4 @@ def choices_target(problem: Problem, chosen: Sequence[FactoredChoice], seed: int
         return jnp.where(jnp.isnan(total), -jnp.inf, total)
 
     data = {"w0": np.median(centres, axis=0), "root": np.eye(model.size)}
-    return LogTarget("joint", data, density, model.size, 0.0, weighted=False, shared=False)
+    return LogTarget("joint", data, density, model.size, 0.0, is_weighted=False, is_shared=False)

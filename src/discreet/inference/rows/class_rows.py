@@ -1,8 +1,8 @@
-"""The model of labelled rows, a Gaussian for each class: for ``GaussianClassifier`` and for means by group.
+"""The model of labelled rows, with a Gaussian for each class: for ``GaussianClassifier`` and for means by group.
 
-The prior of the label's probabilities is uniform over the simplex, each class has its own mean, and covariances are of
-the type that was fitted (``gaussian_rows``). A row's expected label, label times x and label times xxᵀ have a closed
-form: π_k·(1, μ_k, Σ_k + μ_kμ_kᵀ).
+The prior of the class probabilities is uniform over the simplex, each class has its own mean, and covariances have the
+fitted type (``gaussian_rows``). The expectations of a row's label indicator, the indicator times x, and the indicator
+times xxᵀ have a closed form: π_k·(1, μ_k, Σ_k + μ_kμ_kᵀ).
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from scipy.special import softmax
 
 from discreet.estimators.covariance_types import unpack_covariances
 from discreet.inference.rows.gaussian_rows import (
-    USUAL,
+    MEASURED,
     Scales,
     Spread,
-    covariance_roots,
-    covariance_start,
-    inside,
-    shaped_draws,
-    shared_axes,
+    clip_to_bounds,
+    covariance_dims,
+    initialize_covariances,
+    sample_covariance_roots,
+    shape_covariances,
 )
-from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
-from discreet.inference.rows.site_values import with_products
+from discreet.inference.rows.layout import Rows
+from discreet.inference.rows.model_spec import Draws, ModelSpec
+from discreet.inference.rows.site_values import append_products
 from discreet.inference.rows.uniform_priors import UniformWeights
-from discreet.inference.rows.whitened_normal import WhitenedChoice, squared
+from discreet.inference.rows.whitened_normal import WhitenedChoice, to_covariance
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Space
 
@@ -42,7 +43,7 @@ Array = NDArray[np.float64]
 
 
 @lru_cache(maxsize=32)
-def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spread = USUAL) -> ModelSpec:
+def build_class_model(where: Scales, kind: str, count: int, label: str, spread: Spread = MEASURED) -> ModelSpec:
     """Return the model of K classes.
 
     Parameters
@@ -54,7 +55,7 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spre
     label : str
         The column of categories.
     spread : Spread
-        Of the standard deviations.
+        The prior of the standard deviations.
     """
     center, half = (np.array(part) for part in where)
     i, j = np.triu_indices(half.size)
@@ -62,15 +63,15 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spre
     def model() -> None:
         prior = numpyro.sample("θ.class_prior", UniformWeights(count))
         means = numpyro.sample("θ.means", dist.Normal(center, half).expand((count, half.size)).to_event(2))
-        roots = covariance_roots(half, kind, count, spread)
-        numpyro.deterministic("θ.covariances", squared(roots))
+        roots = sample_covariance_roots(half, kind, count, spread)
+        numpyro.deterministic("θ.covariances", to_covariance(roots))
         place = numpyro.sample(label, dist.Categorical(prior))
         numpyro.sample("row", WhitenedChoice(place, means, roots))
 
     def features(rows: Rows) -> Any:
         x, one = rows["x"], rows["codes"][:, :1] == np.arange(count)
         xp = array_namespace(x)
-        each = xp.concat([xp.ones_like(x[:, :1]), with_products(x)], axis=1)
+        each = xp.concat([xp.ones_like(x[:, :1]), append_products(x)], axis=1)
         return (one[:, :, None] * each[:, None, :]).reshape(len(x), -1)
 
     def expectations(values: Mapping[str, Any]) -> Any:
@@ -82,21 +83,23 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spre
     return ModelSpec(model, features=features, expectations=expectations)
 
 
-def class_start(where: Scales, kind: str, class_prior: Array, means: Array, covariances: Array) -> dict[str, Array]:
-    """Return the parameters of ``labelled_rows`` for given classes, about."""
+def initialize_classes(
+    where: Scales, kind: str, class_prior: Array, means: Array, covariances: Array
+) -> dict[str, Array]:
+    """Return parameters of ``build_class_model`` near given classes, inside of their prior's support."""
     shares = np.maximum(class_prior, 1e-6)
-    first = {"θ.class_prior": shares / shares.sum(), "θ.means": inside(means, where)}
-    return first | covariance_start(covariances, where[1], kind)
+    first = {"θ.class_prior": shares / shares.sum(), "θ.means": clip_to_bounds(means, where)}
+    return first | initialize_covariances(covariances, where[1], kind)
 
 
-def classifier(
+def build_classifier(
     where: Scales,
     columns: tuple[str, ...],
     kind: str,
     label: str,
     labels: Sequence[Any],
     order: Sequence[int],
-    result: Components,
+    fit: Components,
     space: Space,
 ) -> ModelSpec:
     """Return the model of a classifier.
@@ -110,17 +113,17 @@ def classifier(
     label : str
         The column of the labels.
     labels : sequence
-        What its codes stand for.
+        The label of each code.
     order : sequence of int
-        Which of them is at each place of the fit, whose classes are sorted.
-    result : Components
-        The fit's classes, sorted.
+        The code of each class of the fit, whose classes are sorted.
+    fit : Components
+        The fitted classes, sorted.
     space : Space
-        Where rows are moved into before they are classified, as those were that were measured.
+        The declared space. Rows are clipped to it before they are classified, as the measured rows were.
     """
-    rows = labelled_rows(where, kind, len(labels), label)
+    rows = build_class_model(where, kind, len(labels), label)
     codes = np.argsort(order)
-    start = class_start(where, kind, result.weights[codes], result.means[codes], result.covariances[codes])
+    start = initialize_classes(where, kind, fit.weights[codes], fit.means[codes], fit.covariances[codes])
     places = list(order)
 
     def report(draws: Draws) -> dict[str, Array]:
@@ -128,7 +131,7 @@ def classifier(
         return {
             "class_prior": draws["θ.class_prior"][..., places],
             "means": draws["θ.means"][..., places, :],
-            "covariances": shaped_draws(spreads, kind),
+            "covariances": shape_covariances(spreads, kind),
         }
 
     def predict_proba(one: Mapping[str, Array], X: Array) -> Array:
@@ -140,7 +143,7 @@ def classifier(
         rows,
         start=start,
         report=report,
-        dims={"class_prior": ["class"], "means": ["class", "column"], "covariances": shared_axes(kind, "class")},
+        dims={"class_prior": ["class"], "means": ["class", "column"], "covariances": covariance_dims(kind, "class")},
         coords={"column": columns, "other_column": columns, "class": [labels[place] for place in order]},
         predict_proba=predict_proba,
         labels=tuple(labels),

@@ -1,16 +1,17 @@
 """The model of factor analysis: rows are N(mean, WWᵀ + diag(ψ)), with loadings W up to a rotation.
 
 **Parameters.** W = diag(√ψ)·Z: loadings in units of each column's own noise. Z is lower triangular with a positive
-diagonal, in an order of the columns in which the fit's is far from singular: of all rotations of a W there is one such.
+diagonal, for an order of the columns in which the fit's Z is far from singular. Exactly one rotation of W has this
+form.
 
-**Prior.** Entries of Z below the diagonal are N(0, s²), and the j-th on it is s times the root of a χ² of k − j + 1
-degrees of freedom. That is the triangular form of a matrix of independent N(0, s²) (Bartlett's decomposition; Leung and
-Drton 2016), whose distribution no rotation changes. So ZZᵀ has the same distribution whatever the order of the columns:
-the order is a choice of coordinates, and the prior does not know the releases. √ψ has the prior of a standard
-deviation.
+**Prior.** Entries of Z below the diagonal are N(0, s²), and the j-th on it is s times the root of a χ² variate with
+k − j + 1 degrees of freedom. This is the triangular form of a matrix of independent N(0, s²) entries (Bartlett's
+decomposition; Leung and Drton 2016), whose distribution is invariant under rotations. So the distribution of ZZᵀ does
+not depend on the order of the columns: the order is a choice of coordinates, and the prior does not depend on the
+releases. √ψ has the prior of a standard deviation.
 
-**Report.** Each draw's loadings are rotated to where they are nearest to the fit's (orthogonal Procrustes), in units of
-the noise. The covariance, WWᵀ + diag(ψ), and ψ need none of that.
+**Report.** The loadings of each draw are rotated to be nearest to the fit's (orthogonal Procrustes), in units of the
+noise. The covariance WWᵀ + diag(ψ) and ψ do not depend on the rotation.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ import numpyro.distributions as dist
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, inside, std_prior
+from discreet.inference.rows.gaussian_rows import MAX_SHARE, MIN_SHARE, Scales, clip_to_bounds, std_prior
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.uniform_priors import SquaredLengths
 from discreet.inference.rows.whitened_normal import WhitenedNormal
 
 Array = NDArray[np.float64]
 
-SIGNAL = 3.0  # s: nine tenths of a column's variance explained are one of these from none
-LEAST_CORNER = 1e-3  # of s², to start from
+SIGNAL_STD = 3.0  # s: a loading of one standard deviation explains nine tenths of a column's variance
+MIN_CORNER = 1e-3  # of (Z_jj/s)², to start from
 
 
 @lru_cache(maxsize=32)
-def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) -> Callable[[], Any]:
+def _build_factor_model(where: Scales, order: tuple[int, ...], count: int, centered: bool) -> Callable[[], Any]:
     center, half = (np.array(part) for part in where)
     d, places = half.size, np.argsort(order)
     below = np.tril_indices(d, -1, count)
@@ -48,9 +49,9 @@ def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) 
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1)) if centered else jnp.asarray(center)
         noise = numpyro.sample("θ.noise", std_prior(half, (d,)))
         corner = numpyro.sample("θ.corner", SquaredLengths(freedom).to_event(1))
-        z = jnp.zeros((d, count)).at[np.arange(count), np.arange(count)].set(SIGNAL * jnp.sqrt(corner))
+        z = jnp.zeros((d, count)).at[np.arange(count), np.arange(count)].set(SIGNAL_STD * jnp.sqrt(corner))
         if below[0].size:
-            rest = numpyro.sample("θ.below", dist.Normal(0.0, SIGNAL).expand((below[0].size,)).to_event(1))
+            rest = numpyro.sample("θ.below", dist.Normal(0.0, SIGNAL_STD).expand((below[0].size,)).to_event(1))
             z = z.at[below].set(rest)
         loadings = numpyro.deterministic("θ.loadings", noise[:, None] * z[places])
         covariance = numpyro.deterministic("θ.covariance", loadings @ loadings.T + jnp.diag(noise**2))
@@ -60,7 +61,7 @@ def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) 
 
 
 def rotate_to(loadings: Array, noise: Array, to: Array) -> Array:
-    """Return loadings in the rotation that is nearest to others, in units of the noise.
+    """Return loadings in the rotation that is nearest to given loadings, in units of the noise.
 
     Parameters
     ----------
@@ -79,17 +80,17 @@ def rotate_to(loadings: Array, noise: Array, to: Array) -> Array:
     return np.asarray(loadings @ (left @ right))
 
 
-def factor_analysis(
+def build_factor_analysis(
     where: Scales, columns: tuple[str, ...], mean: Array | None, loadings: Array, noise_variance: Array
 ) -> ModelSpec:
-    """Return the model of factor analysis, from where a fit found it.
+    """Return the model of factor analysis, started at a fit.
 
     Parameters
     ----------
     where : Scales
     columns : tuple of str
     mean : array of shape (d,), or None
-        None where the centre of the bounds is the mean, as declared.
+        None where the mean is declared to be the centre of the bounds.
     loadings : array of shape (d, k)
     noise_variance : array of shape (d,)
     """
@@ -97,29 +98,29 @@ def factor_analysis(
     noise = np.sqrt(noise_variance)
     _, _, chosen = qr((loadings / noise[:, None]).T, pivoting=True, mode="economic")
     order = tuple(int(place) for place in chosen)
-    own = np.clip(noise, LEAST * np.array(where[1]), MOST * np.array(where[1]))
+    own = np.clip(noise, MIN_SHARE * np.array(where[1]), MAX_SHARE * np.array(where[1]))
     triangle = np.linalg.qr((loadings / own[:, None])[list(order)].T)[1].T
     signs = np.where(np.diagonal(triangle) < 0.0, -1.0, 1.0)
     triangle = triangle * signs
-    start = {"θ.noise": own, "θ.corner": np.maximum((np.diagonal(triangle) / SIGNAL) ** 2, LEAST_CORNER)}
+    start = {"θ.noise": own, "θ.corner": np.maximum((np.diagonal(triangle) / SIGNAL_STD) ** 2, MIN_CORNER)}
     below = np.tril_indices(d, -1, count)
     if below[0].size:
         start["θ.below"] = triangle[below]
     if mean is not None:
-        start["θ.mean"] = inside(mean, where)
+        start["θ.mean"] = clip_to_bounds(mean, where)
 
     def report(draws: Draws) -> dict[str, Array]:
-        turned = rotate_to(draws["θ.loadings"], draws["θ.noise"], loadings)
+        rotated = rotate_to(draws["θ.loadings"], draws["θ.noise"], loadings)
         center = {} if mean is None else {"mean": draws["θ.mean"]}
         return center | {
-            "loadings": np.swapaxes(turned, -1, -2),
+            "loadings": np.swapaxes(rotated, -1, -2),
             "noise_variance": draws["θ.noise"] ** 2,
             "covariance": draws["θ.covariance"],
         }
 
     axes = {} if mean is None else {"mean": ["column"]}
     return ModelSpec(
-        _factors(where, order, count, mean is not None),
+        _build_factor_model(where, order, count, mean is not None),
         start,
         report,
         axes

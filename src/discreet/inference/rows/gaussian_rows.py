@@ -1,20 +1,19 @@
-"""The models of one Gaussian and of a mixture, with their priors, and one order of the components for all draws.
+"""Models of one Gaussian and of a mixture of Gaussians, with their priors, and relabelling of mixture components.
 
-**Priors.** A mean is normal around the middle of its column's bounds, and its standard deviation is the half-width. The
-standard deviation of a column is a share of the half-width whose log-odds are normal: a fifth is the median, a
-hundredth is likely enough, and more than all of it is impossible, as it is for rows within their bounds. Correlations
-are uniform over all matrices, weights over the simplex. Where nothing is measured that tells a standard deviation, half
-of the half-width is the median, and a tenth is unlikely. There only the prior says how far a mean may be from that of
-the rows, and too far is the safer error.
+**Priors.** A mean is normal around the centre of its column's bounds, with the half-width as its standard deviation.
+The standard deviation of a column is a share of the half-width whose log-odds are normal. Its median is a fifth, a
+hundredth is plausible, and a share above 1 is impossible, as it is for rows within their bounds. Correlations are
+uniform over all matrices, weights over the simplex. Where no release measures the standard deviation, its median is
+half of the half-width, and a tenth is unlikely: there only the prior limits the distance between the population's mean
+and that of the rows, and too large a distance is the safer error.
 
-**Label switching.** A mixture is the same in whatever order its components stand, so chains may differ in the order,
-or change it. Each draw's components are put into the order in which they are nearest to those of a reference, in the
-sum of Bhattacharyya distances
+**Label switching.** A mixture does not depend on the order of its components, so chains may differ in the order, or
+change it. The components of each draw are assigned to those of a reference such that the sum of Bhattacharyya distances
 
     ⅛ Δᵀ S⁻¹ Δ + ½ ln(|S|/√(|Σ₁||Σ₂|)),    S = (Σ₁ + Σ₂)/2,    Δ = μ₁ − μ₂,
 
-which are the same in all coordinates. The reference is a fit's at first, and then the mean of the draws in the order
-that was found (Stephens 2000, with another distance).
+is least. This distance does not depend on the coordinates. The reference is first the fit, and then the mean of the
+relabelled draws (Stephens 2000, with another distance).
 """
 
 from __future__ import annotations
@@ -35,23 +34,25 @@ from scipy.optimize import linear_sum_assignment
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.uniform_priors import UniformCorrelations, UniformWeights
-from discreet.inference.rows.whitened_normal import WhitenedMixture, WhitenedNormal, squared
+from discreet.inference.rows.whitened_normal import WhitenedMixture, WhitenedNormal, to_covariance
 from discreet.records import Box, Space
 
 Array = NDArray[np.float64]
 
 Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
-Spread = tuple[float, float]  # the median of a standard deviation over a half-width, and the spread of its log-odds
+Spread = tuple[
+    float, float
+]  # the median of a standard deviation over a half-width, and the standard deviation of its log-odds
 
-NARROW = 0.2
-USUAL: Spread = (NARROW, 1.5)
+MEDIAN_SHARE = 0.2
+MEASURED: Spread = (MEDIAN_SHARE, 1.5)
 UNMEASURED: Spread = (0.5, 1.0)
-LEAST, MOST = 1e-6, 0.98  # of a half-width, for a standard deviation to start from
-PASSES = 2  # over all draws, to put components in order
+MIN_SHARE, MAX_SHARE = 1e-6, 0.98  # of a half-width, for a standard deviation to start from
+RELABEL_PASSES = 2  # over all draws
 
 
-def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Array) -> NDArray[np.int64]:
-    """Return for each draw which of its components takes each place of a reference.
+def match_components(means: Array, covariances: Array, to_means: Array, to_covariances: Array) -> NDArray[np.int64]:
+    """Return for each draw which of its components is assigned to each component of a reference.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Ar
     Examples
     --------
     >>> places = np.array([[0.0], [5.0]])
-    >>> orders(places[None, ::-1], np.ones((1, 2, 1, 1)), places, np.ones((2, 1, 1))).tolist()
+    >>> match_components(places[None, ::-1], np.ones((1, 2, 1, 1)), places, np.ones((2, 1, 1))).tolist()
     [[1, 0]]
     """
     count = len(to_means)
@@ -75,10 +76,10 @@ def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Ar
     sizes, to_sizes = np.linalg.slogdet(covariances)[1], np.linalg.slogdet(to_covariances)[1]
     for place in range(count):
         both = (covariances + to_covariances[place]) / 2.0
-        away = means - to_means[place]
-        far = (away * np.linalg.solve(both, away[..., None])[..., 0]).sum(axis=-1)
-        unlike = np.linalg.slogdet(both)[1] - (sizes + to_sizes[place]) / 2.0
-        costs[:, place] = far / 8.0 + unlike / 2.0
+        offset = means - to_means[place]
+        mahalanobis = (offset * np.linalg.solve(both, offset[..., None])[..., 0]).sum(axis=-1)
+        log_ratio = np.linalg.slogdet(both)[1] - (sizes + to_sizes[place]) / 2.0
+        costs[:, place] = mahalanobis / 8.0 + log_ratio / 2.0
     return np.array([linear_sum_assignment(cost)[1] for cost in costs])
 
 
@@ -98,18 +99,18 @@ def relabel(
     flat = [part.reshape(chains * draws, *part.shape[2:]) for part in (weights, means, covariances)]
     if count > 1:
         each = np.arange(chains * draws)[:, None]
-        for _ in range(PASSES):
-            order = orders(flat[1], flat[2], to_means, to_covariances)
+        for _ in range(RELABEL_PASSES):
+            order = match_components(flat[1], flat[2], to_means, to_covariances)
             flat = [part[each, order] for part in flat]
             to_means, to_covariances = flat[1].mean(axis=0), flat[2].mean(axis=0)
     result = [part.reshape(chains, draws, *part.shape[1:]) for part in flat]
     return result[0], result[1], result[2]
 
 
-def declared_scales(measured: Measurements) -> Scales:
-    """Return the centre and the half-width of each column of the layout, as declared."""
+def read_declared_scales(measured: Measurements) -> Scales:
+    """Return the declared centre and half-width of each column of the layout."""
     result: dict[str, tuple[float, float]] = {}
-    for one in measured.each:
+    for one in measured.sums:
         space = Space.from_dict(one.release.declared["space"]).for_columns(len(one.columns))
         center = np.broadcast_to(np.asarray(space.center, dtype=np.float64), (len(one.columns),))
         if isinstance(space, Box):
@@ -122,18 +123,18 @@ def declared_scales(measured: Measurements) -> Scales:
     return centers, halves
 
 
-def std_prior(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
+def std_prior(half: Any, shape: tuple[int, ...], spread: Spread = MEASURED) -> Any:
     """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
-    median, orders = spread
+    median, deviation = spread
     odds = math.log(median / (1.0 - median))
-    moves = [
+    maps = [
         transforms.SigmoidTransform(),
         transforms.AffineTransform(0.0, jnp.broadcast_to(half, shape), domain=constraints.unit_interval),
     ]
-    return dist.TransformedDistribution(dist.Normal(odds, orders).expand(shape), moves).to_event(len(shape))
+    return dist.TransformedDistribution(dist.Normal(odds, deviation).expand(shape), maps).to_event(len(shape))
 
 
-def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -> Any:
+def sample_covariance_roots(half: Any, kind: str, count: int, spread: Spread = MEASURED) -> Any:
     """Sample the covariances of K Gaussians and return their Cholesky factors, shape (K, d, d).
 
     Parameters
@@ -143,7 +144,7 @@ def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -
         ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``, as scikit-learn's.
     count : int
     spread : Spread
-        Of the standard deviations.
+        The prior of the standard deviations.
     """
     d = half.size
     if kind == "spherical":
@@ -157,15 +158,15 @@ def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -
     return jnp.broadcast_to(sd[:, :, None] * correlation, (count, d, d))
 
 
-def covariance_start(covariances: Array, half: Sequence[float], kind: str) -> dict[str, Array]:
-    """Return the parameters of ``covariance_roots`` for K given matrices, about."""
+def initialize_covariances(covariances: Array, half: Sequence[float], kind: str) -> dict[str, Array]:
+    """Return parameters of ``sample_covariance_roots`` near K given matrices, inside of their prior's support."""
     wide, d = np.asarray(half), covariances.shape[-1]
     sd = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
     if kind == "spherical":
         most = math.exp(float(np.log(wide).mean()))
-        return {"θ.sd": np.clip(np.sqrt((sd**2).mean(axis=-1)), LEAST * most, MOST * most)}
+        return {"θ.sd": np.clip(np.sqrt((sd**2).mean(axis=-1)), MIN_SHARE * most, MAX_SHARE * most)}
     each = covariances[:1] if kind == "tied" else covariances
-    sd = np.clip(sd[: len(each)], LEAST * wide, MOST * wide)
+    sd = np.clip(sd[: len(each)], MIN_SHARE * wide, MAX_SHARE * wide)
     if kind == "diag" or d == 1:
         return {"θ.sd": sd}
     unit = np.sqrt(np.diagonal(each, axis1=-2, axis2=-1)) + 1e-300
@@ -177,14 +178,14 @@ def covariance_start(covariances: Array, half: Sequence[float], kind: str) -> di
     return {"θ.sd": sd, "θ.correlation": np.linalg.cholesky(correlation)}
 
 
-def inside(means: Array, where: Scales) -> Array:
-    """Return means moved into the declared bounds, to start from."""
+def clip_to_bounds(means: Array, where: Scales) -> Array:
+    """Return means clipped to the declared bounds."""
     center, half = (np.array(part) for part in where)
     return np.clip(means, center - half, center + half)
 
 
-def shaped_draws(covariances: Array, kind: str) -> Array:
-    """Return draws of K full matrices, shape (…, K, d, d), in the shape of a covariance type."""
+def shape_covariances(covariances: Array, kind: str) -> Array:
+    """Return K full matrices, shape (…, K, d, d), in the shape of a covariance type."""
     if kind == "tied":
         return np.asarray(covariances[..., 0, :, :])
     if kind == "spherical":
@@ -192,28 +193,28 @@ def shaped_draws(covariances: Array, kind: str) -> Array:
     return np.asarray(np.diagonal(covariances, axis1=-2, axis2=-1)) if kind == "diag" else covariances
 
 
-def shared_axes(kind: str, group: str) -> list[str]:
-    """Return the names of the axes of covariances of a type; ``group`` is what there are K of."""
+def covariance_dims(kind: str, group: str) -> list[str]:
+    """Return the names of the axes of covariances of a type; ``group`` names the axis of the K Gaussians."""
     columns = {"full": ["column", "other_column"], "tied": ["column", "other_column"], "diag": ["column"]}
     return ([] if kind == "tied" else [group]) + columns.get(kind, [])
 
 
 @lru_cache(maxsize=32)
-def gaussian_model(where: Scales, kind: str, spread: Spread = USUAL) -> Callable[[], Any]:
+def build_gaussian_model(where: Scales, kind: str, spread: Spread = MEASURED) -> Callable[[], Any]:
     """Return the model of one Gaussian; ``kind`` is ``"full"`` or ``"diag"``."""
     center, half = (np.array(part) for part in where)
 
     def model() -> None:
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1))
-        root = covariance_roots(half, kind, 1, spread)[0]
-        numpyro.deterministic("θ.covariance", squared(root))
+        root = sample_covariance_roots(half, kind, 1, spread)[0]
+        numpyro.deterministic("θ.covariance", to_covariance(root))
         numpyro.sample("row", WhitenedNormal(mean, root))
 
     return model
 
 
 @lru_cache(maxsize=32)
-def _mixture(where: Scales, kind: str, count: int) -> Callable[[], Any]:
+def _build_mixture_model(where: Scales, kind: str, count: int) -> Callable[[], Any]:
     center, half = (np.array(part) for part in where)
 
     def model() -> None:
@@ -221,17 +222,17 @@ def _mixture(where: Scales, kind: str, count: int) -> Callable[[], Any]:
         if count > 1:
             weights = numpyro.sample("θ.weights", UniformWeights(count))
         means = numpyro.sample("θ.means", dist.Normal(center, half).expand((count, half.size)).to_event(2))
-        roots = covariance_roots(half, kind, count)
-        numpyro.deterministic("θ.covariances", squared(roots))
+        roots = sample_covariance_roots(half, kind, count)
+        numpyro.deterministic("θ.covariances", to_covariance(roots))
         numpyro.sample("row", WhitenedMixture(weights, means, roots))
 
     return model
 
 
-def mixture(
+def build_mixture(
     where: Scales, columns: tuple[str, ...], kind: str, weights: Array, means: Array, covariances: Array
 ) -> ModelSpec:
-    """Return a mixture of Gaussians, from where a fit found it; draws have its components in its order.
+    """Return the model of a mixture of Gaussians, started at a fit; draws are relabelled to its components.
 
     Parameters
     ----------
@@ -240,27 +241,30 @@ def mixture(
     kind : str
         The type of the covariances.
     weights, means, covariances : array
-        Of shapes (K,), (K, d) and (K, d, d).
+        The fit, of shapes (K,), (K, d) and (K, d, d).
     """
     count = len(weights)
-    start = {"θ.means": inside(means, where)} | covariance_start(covariances, where[1], kind)
+    start = {"θ.means": clip_to_bounds(means, where)} | initialize_covariances(covariances, where[1], kind)
     if count > 1:
         start["θ.weights"] = weights
 
     def report(draws: Draws) -> dict[str, Array]:
-        result, spread = draws["θ.means"], draws["θ.covariances"]
-        shares = draws["θ.weights"] if count > 1 else np.ones(result.shape[:-1])
-        shares, centers, spreads = relabel(shares, result, spread, means, covariances)
-        return {"weights": shares, "means": centers, "covariances": shaped_draws(spreads, kind)}
+        drawn = draws["θ.weights"] if count > 1 else np.ones(draws["θ.means"].shape[:-1])
+        relabelled = relabel(drawn, draws["θ.means"], draws["θ.covariances"], means, covariances)
+        return {
+            "weights": relabelled[0],
+            "means": relabelled[1],
+            "covariances": shape_covariances(relabelled[2], kind),
+        }
 
     return ModelSpec(
-        _mixture(where, kind, count),
+        _build_mixture_model(where, kind, count),
         start,
         report,
         {
             "weights": ["component"],
             "means": ["component", "column"],
-            "covariances": shared_axes(kind, "component"),
+            "covariances": covariance_dims(kind, "component"),
         },
         {"column": columns, "other_column": columns, "component": range(count)},
     )

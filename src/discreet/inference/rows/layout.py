@@ -1,4 +1,4 @@
-"""``Layout``: which columns a row has; and public rows, checked and put into these columns."""
+"""``Layout``: the columns of a row. Public rows are checked and arranged by these columns."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ Rows = dict[str, Any]  # "x" of shape (n, d) and "codes" of shape (n, k), or tho
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns a row has.
+    """The columns of a row.
 
     Attributes
     ----------
     columns : tuple of str
-        The numeric ones.
+        The numeric columns.
     category_columns : tuple of str
+        The columns of categories.
     categories : tuple of tuple
-        The declared values of each of them.
+        The declared values of each column of categories.
     """
 
     columns: tuple[str, ...]
     category_columns: tuple[str, ...] = ()
     categories: tuple[tuple[Any, ...], ...] = ()
 
-    def place(self, name: str) -> tuple[str, Any] | None:
-        """Return where a sample site stands in a row; None for a parameter."""
+    def locate(self, name: str) -> tuple[str, Any] | None:
+        """Return the part of a row ("x" or "codes") and the index in it of a sample site; None for a parameter."""
         if name in self.columns:
             return "x", self.columns.index(name)
         if name in self.category_columns:
@@ -43,25 +44,25 @@ class Layout:
             return "x", slice(None)
         return ("codes", 0) if name == "label" and len(self.category_columns) == 1 else None
 
-    def block(self, rows: Rows) -> Block:
-        """Return rows as the door sees them."""
+    def to_block(self, rows: Rows) -> Block:
+        """Return rows as a block, as queries read them."""
         return Block(np.asarray(rows["x"], dtype=np.float64), np.asarray(rows["codes"]).astype(np.int64))
 
     def __str__(self) -> str:
         return ", ".join((*self.columns, *self.category_columns))
 
 
-def public_rows(public: Any, layout: Layout, labels: Sequence[Any] = ()) -> Rows | None:
-    """Return public rows as the model has them.
+def read_public_rows(public: Any, layout: Layout, labels: Sequence[Any] = ()) -> Rows | None:
+    """Return public rows in the form that models use.
 
     Parameters
     ----------
     public : array, data frame, (X, y), or None
-        X by the numeric columns, in their order or by their names; y the declared values of a column of categories,
-        or several columns of them.
+        X has the numeric columns, in their order or by their names; y the declared values of one column of categories,
+        or of several.
     layout : Layout
     labels : sequence, optional
-        What the codes of the only column of categories stand for, where the layout has only their places.
+        The labels of the only column of categories, where the layout has only their indices.
     """
     if public is None:
         return None
@@ -71,16 +72,16 @@ def public_rows(public: Any, layout: Layout, labels: Sequence[Any] = ()) -> Rows
     declared = (tuple(labels),) if labels else layout.categories
     if y is None and declared and hasattr(x, "columns") and set(layout.category_columns) <= set(x.columns):
         y = np.column_stack([np.asarray(x[name], dtype=object) for name in layout.category_columns])
-    numbers = numeric_rows("public", x, layout.columns)
+    numbers = read_numeric_rows("public", x, layout.columns)
     return {"x": numbers, "codes": _codes(y, len(numbers), layout, declared)}
 
 
-def numeric_rows(name: str, x: Any, columns: Sequence[str]) -> Array:
-    """Return rows by their columns, of a frame by their names; columns without a name of their own go by their places.
+def read_numeric_rows(name: str, x: Any, columns: Sequence[str]) -> Array:
+    """Return rows as an array of floats. A data frame's columns are found by name, unless the names are x0, x1, ….
 
-    >>> numeric_rows("X", [[1, 2], [3, 4]], ("age", "stay")).shape
+    >>> read_numeric_rows("X", [[1, 2], [3, 4]], ("age", "stay")).shape
     (2, 2)
-    >>> numeric_rows("X", [[1, 2, 3]], ("age", "stay"))
+    >>> read_numeric_rows("X", [[1, 2, 3]], ("age", "stay"))
     Traceback (most recent call last):
         ...
     discreet.arguments.ArgumentError: X: expected rows of 2 columns, ['age', 'stay'], got shape (1, 3)
@@ -107,6 +108,7 @@ def numeric_rows(name: str, x: Any, columns: Sequence[str]) -> Array:
 
 
 def _codes(y: Any, count: int, layout: Layout, declared: Sequence[Sequence[Any]]) -> np.ndarray[Any, Any]:
+    """Return the codes of labels, shape (count, columns of categories)."""
     k = len(declared)
     if y is None:
         if k:
@@ -120,11 +122,11 @@ def _codes(y: Any, count: int, layout: Layout, declared: Sequence[Sequence[Any]]
         raise ArgumentError("public", UNSHOWN, f"y with {count} values for each of {list(layout.category_columns)}")
     codes = np.empty((count, k), dtype=np.int64)
     for j, values in enumerate(declared):
-        places = {value: at for at, value in enumerate(values)}
-        result = [places.get(value, -1) for value in given[:, j].tolist()]
-        if -1 in result:
+        code_of = {value: code for code, value in enumerate(values)}
+        column = [code_of.get(value, -1) for value in given[:, j].tolist()]
+        if -1 in column:
             raise ArgumentError(
                 "public", UNSHOWN, f"values of {layout.category_columns[j]!r} among those that are declared, {values}"
             )
-        codes[:, j] = result
+        codes[:, j] = column
     return codes

@@ -1,15 +1,16 @@
-"""The model of logistic regression: x ~ N(μ, Σ), and the label given x by the logistic or the softmax.
+"""The model of logistic regression: x ~ N(μ, Σ), and a label whose probabilities given x are logistic or softmax.
 
-A released gradient is a sum over rows of features times residuals of the labels, so its distribution needs that of the
-features too: a Gaussian, whose moments follow from the first releases where rows were measured in whitened coordinates.
-Where they were not, Σ is known from the gradients alone, and from its prior.
+A released gradient is a sum over rows of features times residuals of the labels, so its distribution depends on that of
+the features: a Gaussian. Its moments follow from the first releases, where rows were measured in whitened coordinates.
+Otherwise Σ is known only from the gradients and from its prior.
 
-**Prior.** Scores are level + b·(x − μ)/sd, column by column, with b and the level N(0, 2.5²): a coefficient is relative
-to the standard deviation of its column, and one standard deviation that turns odds of 1 into odds of 12 is usual. With
-more than two classes the scores are those of K − 1 contrasts: orthonormal, so that all classes are alike beforehand,
-and scores sum to 0 over the classes, which leaves their softmax as it is.
+**Prior.** Scores are level + b·(x − μ)/sd, column by column, and b and the level are N(0, 2.5²). So a coefficient is
+relative to the standard deviation of its column, and it is usual that one standard deviation changes the odds by a
+factor of e^2.5 ≈ 12. With more than two classes the parameters are the scores of K − 1 orthonormal contrasts. So the
+prior treats all classes alike, and scores sum to 0 over the classes, which does not change their softmax.
 
-There is always an intercept. (A fit without one has its scores 0 where its coordinates are, not in the data's units.)
+There is always an intercept. (The scores of a fit without one are 0 at the origin of its own coordinates, which is not
+the origin in the data's units.)
 """
 
 from __future__ import annotations
@@ -28,48 +29,54 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 from scipy.special import softmax
 
-from discreet.inference.rows.gaussian_rows import Scales, covariance_roots, covariance_start, inside
-from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
-from discreet.inference.rows.site_values import with_products
-from discreet.inference.rows.whitened_normal import WhitenedNormal, squared
+from discreet.inference.rows.gaussian_rows import (
+    Scales,
+    clip_to_bounds,
+    initialize_covariances,
+    sample_covariance_roots,
+)
+from discreet.inference.rows.layout import Rows
+from discreet.inference.rows.model_spec import Draws, ModelSpec
+from discreet.inference.rows.site_values import append_products
+from discreet.inference.rows.whitened_normal import WhitenedNormal, to_covariance
 
 Array = NDArray[np.float64]
 
-SLOPE = 2.5  # of a score, a standard deviation
-MOST_SLOPE = 10.0  # to start from
+SLOPE_STD = 2.5  # of the prior: change of a score for each standard deviation of a column
+MAX_START = 10.0  # for slopes and levels to start from
 
 
-def contrasts(count: int) -> Array:
-    """Return how K scores follow from fewer numbers, shape (K, q): for two classes 0 and the number itself.
+def contrast_matrix(count: int) -> Array:
+    """Return the matrix from q free numbers to K scores, shape (K, q): for two classes the scores are 0 and the number.
 
-    >>> contrasts(2).tolist()
+    >>> contrast_matrix(2).tolist()
     [[0.0], [1.0]]
-    >>> bool(np.allclose(contrasts(4).sum(axis=0), 0.0)), contrasts(4).shape
+    >>> bool(np.allclose(contrast_matrix(4).sum(axis=0), 0.0)), contrast_matrix(4).shape
     (True, (4, 3))
     """
     return np.array([[0.0], [1.0]]) if count == 2 else np.asarray(helmert(count).T)
 
 
 @lru_cache(maxsize=32)
-def _scored_rows(where: Scales, count: int, label: str) -> ModelSpec:
+def _build_logistic_model(where: Scales, count: int, label: str) -> ModelSpec:
     center, half = (np.array(part) for part in where)
-    apart = contrasts(count)
+    contrasts = contrast_matrix(count)
     i, j = np.triu_indices(half.size)
 
     def model() -> None:
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1))
-        root = covariance_roots(half, "full", 1)[0]
-        covariance = numpyro.deterministic("θ.covariance", squared(root))
-        shape = (apart.shape[1], half.size)
-        slopes = numpyro.sample("θ.slopes", dist.Normal(0.0, SLOPE).expand(shape).to_event(2))
-        level = numpyro.sample("θ.level", dist.Normal(0.0, SLOPE).expand(shape[:1]).to_event(1))
+        root = sample_covariance_roots(half, "full", 1)[0]
+        covariance = numpyro.deterministic("θ.covariance", to_covariance(root))
+        shape = (contrasts.shape[1], half.size)
+        slopes = numpyro.sample("θ.slopes", dist.Normal(0.0, SLOPE_STD).expand(shape).to_event(2))
+        level = numpyro.sample("θ.level", dist.Normal(0.0, SLOPE_STD).expand(shape[:1]).to_event(1))
         weights = numpyro.deterministic("θ.weights", slopes / jnp.sqrt(jnp.diagonal(covariance)))
         intercept = numpyro.deterministic("θ.intercept", level - weights @ mean)
         x = numpyro.sample("row", WhitenedNormal(mean, root))
-        numpyro.sample(label, dist.Categorical(logits=apart @ (weights @ x + intercept)))
+        numpyro.sample(label, dist.Categorical(logits=contrasts @ (weights @ x + intercept)))
 
     def features(rows: Rows) -> Any:
-        return with_products(rows["x"])
+        return append_products(rows["x"])
 
     def expectations(values: Mapping[str, Any]) -> Any:
         mean = values["θ.mean"]
@@ -78,7 +85,7 @@ def _scored_rows(where: Scales, count: int, label: str) -> ModelSpec:
     return ModelSpec(model, features=features, expectations=expectations)
 
 
-def logistic(
+def build_logistic(
     where: Scales,
     columns: tuple[str, ...],
     label: str,
@@ -96,25 +103,25 @@ def logistic(
     label : str
         The column of the labels.
     labels : sequence
-        What its codes stand for.
+        The label of each code.
     order : sequence of int
-        Which of them is at each place of the fit, whose classes are sorted.
+        The code of each class of the fit, whose classes are sorted.
     gaussian : (array of shape (d,), array of shape (d, d))
         The features' mean and covariance, to start from.
     scores : (array of shape (q, d), array of shape (q,))
-        The fit's coefficients and intercepts: one for two classes, else one for each.
+        The fitted coefficients and intercepts: one row for two classes, otherwise one for each class.
     """
     count = len(labels)
-    rows = _scored_rows(where, count, label)
-    mean = inside(gaussian[0], where)
-    start = {"θ.mean": mean} | covariance_start(gaussian[1][None], where[1], "full")
+    rows = _build_logistic_model(where, count, label)
+    mean = clip_to_bounds(gaussian[0], where)
+    start = {"θ.mean": mean} | initialize_covariances(gaussian[1][None], where[1], "full")
     coef, intercept = scores
     # From the fit's order to the codes', and from scores to contrasts
     sign = math.copysign(1.0, order[1] - order[0])
-    to_codes = np.array([[sign]]) if count == 2 else contrasts(count).T @ np.eye(count)[:, list(order)]
+    to_codes = np.array([[sign]]) if count == 2 else contrast_matrix(count).T @ np.eye(count)[:, list(order)]
     slopes, level = to_codes @ (coef * start["θ.sd"][0]), to_codes @ (intercept + coef @ mean)
-    start |= {name: np.clip(part, -MOST_SLOPE, MOST_SLOPE) for name, part in (("θ.slopes", slopes), ("θ.level", level))}
-    to_fit = np.array([[sign]]) if count == 2 else contrasts(count)[list(order)]
+    start |= {name: np.clip(part, -MAX_START, MAX_START) for name, part in (("θ.slopes", slopes), ("θ.level", level))}
+    to_fit = np.array([[sign]]) if count == 2 else contrast_matrix(count)[list(order)]
 
     def report(draws: Draws) -> dict[str, Array]:
         return {"coef": to_fit @ draws["θ.weights"], "intercept": draws["θ.intercept"] @ to_fit.T}

@@ -1,10 +1,9 @@
-"""``ModelSpec``: a NumPyro model of one row, where its search starts, and how draws of its parameters are reported.
+"""``ModelSpec``: a NumPyro model of one row, the start of its search, and how draws of its parameters are reported.
 
-The library has one for each estimator and answer that it knows (``default_models``), so that nothing is configured.
-Rows are in the data's own units. Priors are weak and relative to the declared space: centres may be anywhere in it,
-standard deviations may be orders of magnitude below it, and correlations are uniform over all matrices. They are
-functions of public declarations, never of releases. Sites of parameters begin with ``θ.``, so that none has the name of
-a column.
+The library builds one for each estimator and answer that has a default model (``default_models``). Rows are in the
+data's own units. Priors are weak and relative to the declared space: means may be anywhere in it, standard deviations
+may be orders of magnitude smaller, and correlations are uniform over all matrices. Priors are functions of public
+declarations, never of releases. Sites of parameters begin with ``θ.``, so that none has the name of a column.
 """
 
 from __future__ import annotations
@@ -16,35 +15,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.rows.layout import Rows
+
 Array = NDArray[np.float64]
-Rows = Mapping[str, Any]
 Draws = Mapping[str, Array]  # by name, of shape (chains, draws, …)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelSpec:
-    """A model of one row, with a start and a report.
+    """A model of one row, with a starting point and a report.
 
     Attributes
     ----------
     model : callable
-        A NumPyro model of one row (``row_model``). The same object for the same form, so that it is compiled once.
+        A NumPyro model of one row (``row_model``). Specs of the same form share the object, so that it is compiled
+        once.
     start : mapping or None
-        A value for each of its parameters, to search from.
+        A value for each of its parameters, to start the search from.
     report : callable
-        From draws of parameters and deterministic sites, of shape (chains, draws, …), to what is reported.
+        From draws of parameters and deterministic sites, of shape (chains, draws, …), to reported quantities.
     dims : mapping
-        For what is reported the names of its axes after chain and draw.
+        For each reported quantity the names of its axes after chain and draw.
     coords : mapping
-        For axes the names along them.
+        For each axis the names along it.
     features, expectations : callable, optional
-        Functions of rows whose expectations have a closed form, and these, from the parameters by their names.
+        Functions of rows whose expectations have a closed form, and these expectations, from the parameters by name.
     predict_proba : callable, optional
-        For a classifier: from what is reported, at one draw, and rows to the probability of each class.
+        For a classifier: from one draw of the reported quantities, and rows, to the probability of each class.
     predict : callable, optional
-        For a regression: from what is reported, at one draw, and rows to what is expected of the target.
+        For a regression: from one draw of the reported quantities, and rows, to the expected target.
     labels : tuple
-        What the codes of the column of categories stand for, in their order. (Reports have classes sorted.)
+        The label of each code of the column of categories. (Reports have classes sorted.)
     """
 
     model: Callable[[], Any]

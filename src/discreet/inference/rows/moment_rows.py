@@ -1,9 +1,9 @@
-"""The models behind means, variances and covariances: Gaussian rows, or Gaussian rows in each group.
+"""Models for answers of means, variances and covariances: Gaussian rows, or Gaussian rows in each group.
 
-What was asked is what is reported. For a mean alone the standard deviations are nuisance parameters. Nothing was
-measured of them, and their prior (half of the half-width, more or less) says how far the mean of the population may be
-from that of these rows. Where the noise is small beside that, measure variances too: they narrow the interval. There,
-and for variances, columns are independent; a covariance has all of them together.
+The reported quantities are those that were asked for. For a mean alone the standard deviations are nuisance parameters
+that no release measures. Their prior, around half of the half-width, limits the distance between the population's mean
+and that of the rows. Where the noise is small compared with this, measure variances too: they narrow the interval. For
+means and variances columns are independent; for a covariance they have a joint Gaussian.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.rows.class_rows import class_start, labelled_rows
+from discreet.inference.rows.class_rows import build_class_model, initialize_classes
 from discreet.inference.rows.gaussian_rows import (
-    NARROW,
+    MEASURED,
+    MEDIAN_SHARE,
     UNMEASURED,
-    USUAL,
     Scales,
-    covariance_start,
-    gaussian_model,
-    inside,
+    build_gaussian_model,
+    clip_to_bounds,
+    initialize_covariances,
 )
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 
@@ -31,16 +31,18 @@ Array = NDArray[np.float64]
 
 
 def _start(where: Scales, means: Array, spreads: Array | None) -> tuple[Array, Array]:
-    """Return means and full covariances to start from, with a prior's where none were measured."""
-    usual = np.broadcast_to(np.diag((NARROW * np.array(where[1])) ** 2), (*means.shape, means.shape[-1]))
+    """Return means and full covariances to start from; covariances of the prior where none were measured."""
+    usual = np.broadcast_to(np.diag((MEDIAN_SHARE * np.array(where[1])) ** 2), (*means.shape, means.shape[-1]))
     if spreads is None:
-        return inside(means, where), np.array(usual)
+        return clip_to_bounds(means, where), np.array(usual)
     full = spreads[..., None] * np.eye(means.shape[-1]) if spreads.ndim == means.ndim else spreads
-    return inside(means, where), full + 1e-4 * usual
+    return clip_to_bounds(means, where), full + 1e-4 * usual
 
 
-def _reported(asked: str, means: Array, covariances: Array, order: Sequence[int], single: bool) -> dict[str, Array]:
-    """Return what was asked, of draws, its columns in another order."""
+def _select_reported(
+    asked: str, means: Array, covariances: Array, order: Sequence[int], single: bool
+) -> dict[str, Array]:
+    """Return draws of the quantities that were asked for, with columns in the order of the answer."""
     chosen = list(order)
     spreads = covariances[..., chosen, :][..., :, chosen]
     result = {"mean": means[..., chosen]}
@@ -51,7 +53,8 @@ def _reported(asked: str, means: Array, covariances: Array, order: Sequence[int]
     return {name: np.asarray(part[..., 0]) for name, part in result.items()} if single else result
 
 
-def _axes(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:
+def _reported_dims(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:
+    """Return the names of the axes of the reported quantities, after those in ``before``."""
     column = before if single else [*before, "column"]
     axes = {"mean": column}
     if asked == "variance":
@@ -61,11 +64,11 @@ def _axes(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:
     return axes
 
 
-def moments(
+def build_moments(
     where: Scales, columns: Sequence[str], asked: str, order: Sequence[int], single: bool, means: Array,
     spreads: Array | None, label: str = "", groups: Sequence[Any] | None = None,
 ) -> ModelSpec:  # fmt: skip
-    """Return the model behind means, variances or covariances, of all rows or of each group.
+    """Return the model for an answer of means, variances or covariances, of all rows or of each group.
 
     Parameters
     ----------
@@ -75,32 +78,32 @@ def moments(
     asked : str
         ``"mean"``, ``"variance"`` or ``"covariance"``.
     order : sequence of int
-        The places of these columns in a row.
+        The indices of these columns in a row.
     single : bool
         Whether the answer has no axis of columns.
     means : array of shape (d,), or (K, d) for groups
-        To start from, in a row's order.
+        Means to start from, in the order of a row.
     spreads : array of shape (d,) or (d, d), or (K, d) or (K, d, d) for groups; optional
-        The same of variances or covariances.
+        Variances or covariances to start from.
     label : str
         The column of categories, for groups.
     groups : sequence, optional
         Its declared values.
     """
-    kind, prior = "full" if asked == "covariance" else "diag", UNMEASURED if asked == "mean" else USUAL
+    kind, prior = "full" if asked == "covariance" else "diag", UNMEASURED if asked == "mean" else MEASURED
     mean, covariance = _start(where, means, spreads)
     coords = {"column": list(columns), "other_column": list(columns)}
     if groups is None:
-        names, axes = ("θ.mean", "θ.covariance"), _axes(asked, single, [])
-        spec = ModelSpec(gaussian_model(where, kind, prior))
-        start = {"θ.mean": mean} | covariance_start(covariance[None], where[1], kind)
+        names, axes = ("θ.mean", "θ.covariance"), _reported_dims(asked, single, [])
+        spec = ModelSpec(build_gaussian_model(where, kind, prior))
+        start = {"θ.mean": mean} | initialize_covariances(covariance[None], where[1], kind)
     else:
-        names, axes = ("θ.means", "θ.covariances"), _axes(asked, single, ["group"])
-        spec = replace(labelled_rows(where, kind, len(groups), label, prior), labels=tuple(groups))
-        start = class_start(where, kind, np.full(len(groups), 1.0 / len(groups)), mean, covariance)
+        names, axes = ("θ.means", "θ.covariances"), _reported_dims(asked, single, ["group"])
+        spec = replace(build_class_model(where, kind, len(groups), label, prior), labels=tuple(groups))
+        start = initialize_classes(where, kind, np.full(len(groups), 1.0 / len(groups)), mean, covariance)
         coords["group"] = list(groups)
 
     def report(draws: Draws) -> dict[str, Array]:
-        return _reported(asked, draws[names[0]], draws[names[1]], order, single)
+        return _select_reported(asked, draws[names[0]], draws[names[1]], order, single)
 
     return replace(spec, start=start, report=report, dims=axes, coords=coords)

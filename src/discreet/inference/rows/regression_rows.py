@@ -1,11 +1,11 @@
-"""The model of linear regression: features and target are one Gaussian, and the line is the target's conditional mean.
+"""The model of linear regression: features and target are jointly Gaussian; the line is the target's conditional mean.
 
 With means μ and covariances Σ of the features x, and those of the target y beside them, y given x is normal around
-a + x·β with β = Σ⁻¹·cov(x, y), a = E y − μ·β, and variance var(y) − cov(x, y)·β. That is x ~ N(μ, Σ) and y | x ~
-N(a + x·β, s²) in other parameters. The prior is that of one Gaussian (``gaussian_rows``): it treats the target as any
-column, and so it does not matter in which order they stand.
+a + x·β with β = Σ⁻¹·cov(x, y), a = E y − μ·β, and variance var(y) − cov(x, y)·β. This is the model x ~ N(μ, Σ),
+y | x ~ N(a + x·β, s²) in other parameters. The prior is that of one Gaussian (``gaussian_rows``). It treats the target
+like any other column, so the order of the columns does not matter.
 
-Where there shall be no intercept, the line is the best one through 0: β = E[xxᵀ]⁻¹·E[xy].
+Without an intercept, the line is the best one through 0: β = E[xxᵀ]⁻¹·E[xy].
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.rows.gaussian_rows import Scales, covariance_start, gaussian_model, inside
+from discreet.inference.rows.gaussian_rows import Scales, build_gaussian_model, clip_to_bounds, initialize_covariances
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 
 Array = NDArray[np.float64]
 
 
-def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> dict[str, Array]:
-    """Return coefficients, intercepts and the standard deviations around the lines.
+def compute_lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> dict[str, Array]:
+    """Return the coefficients, the intercepts, and the standard deviations around the lines.
 
     Parameters
     ----------
     means : array of shape (…, d + 1)
     covariances : array of shape (…, d + 1, d + 1)
     target : int
-        The target's place among the columns.
+        The index of the target's column.
     intercept : bool
-        Whether there is one.
+        Whether lines have an intercept.
 
     Examples
     --------
-    >>> result = lines(np.array([1.0, 5.0]), np.array([[1.0, 2.0], [2.0, 5.0]]), 1, intercept=True)
+    >>> result = compute_lines(np.array([1.0, 5.0]), np.array([[1.0, 2.0], [2.0, 5.0]]), 1, intercept=True)
     >>> result["coef"].tolist(), float(result["intercept"]), float(result["noise"])
     ([2.0], 3.0, 1.0)
     """
@@ -52,7 +52,7 @@ def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> 
     }
 
 
-def regression(
+def build_regression(
     where: Scales, columns: tuple[str, ...], target: int, mean: Array, covariance: Array, *, intercept: bool
 ) -> ModelSpec:
     """Return the model of linear regression.
@@ -61,24 +61,24 @@ def regression(
     ----------
     where : Scales
     columns : tuple of str
-        The target's among them.
+        The columns, with the target's.
     target : int
-        Its place.
+        The index of the target's column.
     mean, covariance : array
-        Of all columns together, to start from.
+        Of all columns, to start from.
     intercept : bool
     """
 
     def report(draws: Draws) -> dict[str, Array]:
-        result = lines(draws["θ.mean"], draws["θ.covariance"], target, intercept=intercept)
+        result = compute_lines(draws["θ.mean"], draws["θ.covariance"], target, intercept=intercept)
         return result if intercept else {name: result[name] for name in ("coef", "noise")}
 
     def predict(one: Mapping[str, Array], X: Array) -> Array:
         return np.asarray(X @ one["coef"] + one.get("intercept", 0.0))
 
     return ModelSpec(
-        gaussian_model(where, "full"),
-        {"θ.mean": inside(mean, where)} | covariance_start(covariance[None], where[1], "full"),
+        build_gaussian_model(where, "full"),
+        {"θ.mean": clip_to_bounds(mean, where)} | initialize_covariances(covariance[None], where[1], "full"),
         report,
         {"coef": ["column"], "intercept": [], "noise": []} if intercept else {"coef": ["column"], "noise": []},
         {"column": [name for place, name in enumerate(columns) if place != target]},

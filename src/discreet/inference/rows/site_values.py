@@ -1,4 +1,4 @@
-"""What NumPyro knows of a sample site: the values of a discrete one, and moments in closed form (control variates)."""
+"""Facts about a NumPyro distribution: its finitely many values, or its moments in closed form (control variates)."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from numpyro import distributions as dist
 Array = NDArray[np.float64]
 
 
-def is_finite(site: Any) -> bool:
-    """Return whether a site is one number of finitely many."""
+def has_finite_support(site: Any) -> bool:
+    """Return whether a site is a single number with finitely many values."""
     return bool(site.has_enumerate_support and site.event_shape == () and site.batch_shape == ())
 
 
-def combinations(each: Iterable[Any], most: int) -> list[Array] | None:
-    """Return all combinations of some values, an array for each place; None where they are more than ``most``."""
-    supports = [np.asarray(support) for support in each]
-    if prod(map(len, supports)) > most:
+def enumerate_combinations(supports: Iterable[Any], limit: int) -> list[Array] | None:
+    """Return all combinations of values, an array for each support; None if there are more than ``limit``."""
+    arrays = [np.asarray(support) for support in supports]
+    if prod(map(len, arrays)) > limit:
         return None
-    return [np.array(part) for part in zip(*product(*supports), strict=True)]
+    return [np.array(part) for part in zip(*product(*arrays), strict=True)]
 
 
-def with_products(x: Any) -> Any:
-    """Return the numbers of each row and their products, each once."""
+def append_products(x: Any) -> Any:
+    """Return the numbers of each row and the products of every two of them, each once."""
     i, j = np.triu_indices(x.shape[1])
     return array_namespace(x).concat([x, x[:, i] * x[:, j]], axis=1)
 
 
-def site_moments(site: Any) -> Any:
-    """Return the mean and the covariance of a distribution, where they have a closed form; else None."""
+def compute_moments(site: Any) -> Any:
+    """Return the mean and the covariance of a distribution, where they have a closed form; otherwise None."""
     if isinstance(site, dist.MixtureSameFamily | dist.MixtureGeneral):
         return _mixture_moments(site)
     if isinstance(site, dist.Independent) and site.reinterpreted_batch_ndims == len(site.event_shape) == 1:
@@ -58,8 +58,8 @@ def _mixture_moments(site: Any) -> Any:
         return None
     weights, means = site.mixing_distribution.probs, parts.mean
     mean = weights @ means
-    away = means - mean
+    centred = means - mean
     within = jnp.einsum(
         "k,kij->ij", weights, jnp.broadcast_to(parts.covariance_matrix, (*means.shape, means.shape[-1]))
     )
-    return mean, within + jnp.einsum("k,ki,kj->ij", weights, away, away)
+    return mean, within + jnp.einsum("k,ki,kj->ij", weights, centred, centred)

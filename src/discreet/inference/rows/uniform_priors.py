@@ -1,12 +1,12 @@
-"""Uniform priors of weights and correlations, which JAX compiles quickly.
+"""Uniform priors of weights and correlations that JAX compiles quickly.
 
-They are drawn from normal and exponential variates alone. NumPyro draws the same distributions by gamma variates, whose
-rejection loops take JAX long to compile, for each shape anew.
+They are drawn from normal and exponential variates. NumPyro draws the same distributions from gamma variates, whose
+rejection loops take long to compile, again for each shape.
 
 *Correlations.* The Cholesky factor of a uniform correlation matrix of d columns has independent rows, and row i (from
-0) is (y·u, √(1 − y²)) with u uniform on the sphere of i coordinates and y² ~ Beta(i/2, (d + 1 − i)/2) (the onion of
-Lewandowski, Kurowicka and Joe 2009, at η = 1). That is the distribution of the first i coordinates of a uniform unit
-vector of d + 1 coordinates, and of the length of the others.
+0) is (y·u, √(1 − y²)) with u uniform on the sphere of i coordinates and y² ~ Beta(i/2, (d + 1 − i)/2) (the onion method
+of Lewandowski, Kurowicka and Joe 2009, at η = 1). So a row has the distribution of the first i coordinates of a uniform
+unit vector of d + 1 coordinates, followed by the length of the other coordinates.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def _correlations(key: Any, shape: tuple[int, ...], d: int) -> Any:
 
 @partial(jax.jit, static_argnums=1)
 def _weights(key: Any, shape: tuple[int, ...]) -> Any:
-    waits = jax.random.exponential(key, shape)
-    return waits / waits.sum(axis=-1, keepdims=True)
+    exponentials = jax.random.exponential(key, shape)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 class UniformCorrelations(dist.LKJCholesky):  # type: ignore[misc]
@@ -73,7 +73,7 @@ class UniformWeights(dist.Dirichlet):  # type: ignore[misc]
 
 
 class SquaredLengths(dist.Chi2):  # type: ignore[misc]
-    """χ² of each of some whole numbers of degrees of freedom.
+    """Independent χ² variates, each with an integer number of degrees of freedom.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ class SquaredLengths(dist.Chi2):  # type: ignore[misc]
     """
 
     def __init__(self, freedom: Any) -> None:
-        self.most = max(freedom)
+        self.largest = max(freedom)
         super().__init__(jnp.asarray(freedom, dtype=float))
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Return draws."""
-        squares = jax.random.normal(key, (*sample_shape, *self.batch_shape, self.most)) ** 2
-        return jnp.where(jnp.arange(self.most) < self.df[..., None], squares, 0.0).sum(axis=-1)
+        squares = jax.random.normal(key, (*sample_shape, *self.batch_shape, self.largest)) ** 2
+        return jnp.where(jnp.arange(self.largest) < self.df[..., None], squares, 0.0).sum(axis=-1)

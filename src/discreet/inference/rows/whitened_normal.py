@@ -1,8 +1,8 @@
-"""Gaussians whose log-density is one matrix product: for thousands of rows at every step of a sampler.
+"""Gaussian distributions whose log-density is one matrix product: fast for thousands of rows at every sampler step.
 
-With the inverse P of a Cholesky factor L, computed once, ln N(x; μ, LLᵀ) = ln|P| − ½‖Px − Pμ‖² − ½d·ln 2π, and for
-many rows or several Gaussians Px is one product. Triangular solves, a row at a time, are many times slower on a
-processor. The slope of the inverse is −P·dL·P, two products more.
+Let P be the inverse of a Cholesky factor L, computed once. Then ln N(x; μ, LLᵀ) = ln|P| − ½‖Px − Pμ‖² − ½d·ln 2π, and
+for many rows or several Gaussians Px is one product. Triangular solves for one row at a time are many times slower on a
+CPU. The derivative of the inverse is −P·dL·P, two more products.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _inverse(root: Any) -> Any:
 
 
 @_inverse.defjvp
-def _inverse_slope(primals: Any, tangents: Any) -> Any:
+def _inverse_jvp(primals: Any, tangents: Any) -> Any:
     inverse = _inverse(*primals)
     return inverse, -inverse @ tangents[0] @ inverse
 
@@ -46,13 +46,13 @@ def _draw(key: Any, place: Any, locs: Any, roots: Any) -> Any:
 
 
 @jax.jit
-def squared(roots: Any) -> Any:
-    """Return the matrices whose Cholesky factors these are."""
+def to_covariance(roots: Any) -> Any:
+    """Return LLᵀ for Cholesky factors L."""
     return roots @ jnp.swapaxes(roots, -1, -2)
 
 
-class _Vector(dist.Distribution):  # type: ignore[misc]
-    """A distribution of one vector, whose moments are known."""
+class _VectorDistribution(dist.Distribution):  # type: ignore[misc]
+    """A distribution of one vector with known moments."""
 
     support = constraints.real_vector
 
@@ -81,7 +81,7 @@ class _Vector(dist.Distribution):  # type: ignore[misc]
         return jnp.diagonal(self.covariance_matrix)
 
 
-class WhitenedNormal(_Vector):
+class WhitenedNormal(_VectorDistribution):
     """A Gaussian vector.
 
     Parameters
@@ -122,10 +122,10 @@ class WhitenedNormal(_Vector):
     @property
     def covariance_matrix(self) -> Any:
         """The covariance."""
-        return squared(self.scale_tril)
+        return to_covariance(self.scale_tril)
 
 
-class WhitenedMixture(_Vector):
+class WhitenedMixture(_VectorDistribution):
     """A mixture of Gaussian vectors, the component summed over.
 
     Parameters
@@ -165,7 +165,7 @@ class WhitenedMixture(_Vector):
         return dist.Categorical(self.weights)
 
     def component_sample(self, key: Any) -> Any:
-        """Return a draw from each component, shape (K, d); it follows the means and the factors smoothly."""
+        """Return a draw from each component, shape (K, d), as a smooth function of means and factors."""
         return self.locs + jnp.einsum("kij,kj->ki", self.scale_trils, jax.random.normal(key, self.locs.shape))
 
     @property
@@ -175,14 +175,14 @@ class WhitenedMixture(_Vector):
 
     @property
     def covariance_matrix(self) -> Any:
-        """The covariance within the components, and that of their means."""
-        away = self.locs - self.mean
+        """The mean covariance of the components, plus the covariance of their means."""
+        centred = self.locs - self.mean
         within = jnp.einsum("k,kij,klj->il", self.weights, self.scale_trils, self.scale_trils)
-        return within + jnp.einsum("k,ki,kj->ij", self.weights, away, away)
+        return within + jnp.einsum("k,ki,kj->ij", self.weights, centred, centred)
 
 
-class WhitenedChoice(_Vector):
-    """The Gaussian at one place of several: all of them are whitened at once, and not for each row anew.
+class WhitenedChoice(_VectorDistribution):
+    """One of several Gaussians, chosen by index. All of them are inverted once, and not again for each row.
 
     Parameters
     ----------
@@ -217,15 +217,15 @@ class WhitenedChoice(_Vector):
 
     @property
     def has_rsample(self) -> bool:
-        """At a given place, a draw follows the means and the factors smoothly."""
+        """True: given the index, a draw is a smooth function of means and factors."""
         return True
 
     @property
     def mean(self) -> Any:
-        """The mean at the place."""
+        """The mean of the chosen Gaussian."""
         return self.locs[self.place]
 
     @property
     def covariance_matrix(self) -> Any:
-        """The covariance at the place."""
-        return squared(self.scale_trils[self.place])
+        """The covariance of the chosen Gaussian."""
+        return to_covariance(self.scale_trils[self.place])
