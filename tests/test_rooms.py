@@ -65,6 +65,14 @@ def test_a_room_imports_only_rooms_above_it(path):
     assert imported_rooms(path) <= set(allowed)
 
 
+@pytest.mark.parametrize("room", ROOMS[:-1])
+def test_the_first_lines_of_a_room_say_what_it_imports(room):
+    first = SOURCE / room / "__init__.py" if (SOURCE / room).is_dir() else SOURCE / f"{room}.py"
+    stated = re.search(r"^Imports from this library: ([^.]*)\.$", ast.get_docstring(ast.parse(first.read_text())), re.M)
+    imported = set().union(*(imported_rooms(path) for path in MODULES if room_of(path) == room)) - {room}
+    assert re.findall(r"``(\w+)``", stated[1]) == [one for one in ROOMS if one in imported]
+
+
 @pytest.mark.parametrize("path", [SOURCE / "__init__.py", *MODULES], ids=lambda path: str(path.relative_to(SOURCE)))
 def test_the_library_does_not_import_what_stands_beside_it(path):
     assert not {name.split(".")[0] for name in imported_names(path)} & {

@@ -6,7 +6,8 @@ and maximises, a fixed number of times. Stopping at convergence would need anoth
 ``maximize`` gets a ``Release`` and never a sum, so a model cannot see a number without noise.
 
 Rows are mapped into the unit ball of the declared space (``discreet.records``) before a model sees them.
-It may import ``arguments``, ``guarantees``, ``records``, ``queries`` and ``door``.
+
+Imports from this library: ``records``, ``queries``, ``door``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ those that follow from noise of many sizes, and checks the rest of the contract 
 it refuses is wrong. A model that passes has no known fault, which is less than a proof; the proof belongs beside the
 bound.
 
-It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door`` and ``em``.
+Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
 """
 
 from __future__ import annotations

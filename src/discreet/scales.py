@@ -3,6 +3,8 @@
 The values of a log column are natural logarithms, those of a column of dates whole days since 1970-01-01
 (``records.declared.columns``). Measurements are on that scale. Showing them on another scale is post-processing, and
 uses public declarations only.
+
+Imports from this library: ``arguments``, ``records``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ What this room guarantees:
   after Ctrl-C or a signal to terminate. An unfinished file is then removed.
 
 A command is one file, ``*_command.py``, with a function that returns a ``CommandOutput``, and one line in ``app``.
-This room may import every other one.
+
+Imports from this library: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``, ``planning``,
+``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
 """
 
 from __future__ import annotations

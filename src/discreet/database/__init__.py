@@ -12,7 +12,8 @@ What this room guarantees:
 ``sensitivities`` has the sensitivities of the paper that this follows (Xi, Kantarcioglu and Inan 2011), with exact
 values.
 
-May import everything up to ``statistics``.
+Imports from this library: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``queries``, ``door``,
+``statistics``.
 """
 
 from discreet.database.pricing import Priced, Pricing, Reply

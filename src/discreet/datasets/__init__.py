@@ -13,6 +13,8 @@ This room guarantees:
   names the file that does not. ``make_`` draws from a distribution, which is in ``Dataset.truth``.
 - Importing the room loads neither pooch nor scikit-learn, SciPy, pandas or matplotlib.
 
+Imports from this library: ``arguments``.
+
 >>> from discreet.datasets import load_adult, make_synth
 >>> load_adult(subset="train")
 Dataset(name='adult', shape=(32561, 6), licence='CC BY 4.0')

@@ -1,12 +1,13 @@
 """Guarantees: neighbour relations, privacy losses, composition and calibration.
 
 Every ε and δ that this room gives is a true bound under the relation that it names, given losses that are true. It
-knows nothing of data, queries or noise. It may import ``discreet.arguments``, ``discreet.plain`` and, from outside,
-numpy and scipy.
+knows nothing of data, queries or noise.
 
 Where to look: (ε, δ) and the relation are in ``guarantee``; what every loss has in ``loss``, and the losses themselves
-in ``normal`` (Gaussian), ``losses`` and ``objective``; ``compose`` and ``calibrate`` in ``composition``, on
-``pld`` (convolution), ``renyi`` and ``arithmetic``.
+in ``normal`` (Gaussian), ``losses`` and ``objective``; ``compose`` and ``calibrate`` in ``composition``, on ``pld``
+(convolution), ``renyi`` and ``arithmetic``.
+
+Imports from this library: ``arguments``, ``plain``.
 """
 
 from discreet.guarantees.composition import Calibration, Composition, calibrate, compose

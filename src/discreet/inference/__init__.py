@@ -2,13 +2,15 @@
 
 A release is a measurement with noise of a known distribution, so a model of the rows has a likelihood given the
 releases alone. This room guarantees that its posteriors account for the noise and for the sampling of the rows, jointly
-over all releases of a data set. It reads no row and spends no budget. It may import every room above it, NumPyro and
-ArviZ (the extra ``bayes``).
+over all releases of a data set. It reads no row and spends no budget.
 
 Where to look: ``infer`` is the entry point, ``measurements`` reads the releases, ``posterior`` is the result, and
 ``default_models`` has the models of the library's own estimators and answers. ``rows`` has models of one row, ``clt``
 the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
 posteriors from draws of ``FactoredExponential``.
+
+Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``, ``door``,
+``mechanisms``, ``statistics``, ``plots``, ``estimators``.
 """
 
 from importlib import import_module

@@ -3,8 +3,7 @@
 Each mechanism guarantees what the proof in its module says, given the assumptions that its docstring names: a stated
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` only assumes that the function has no side effects and
 keeps no state between calls. Rows go to the user's function and nowhere else. Its results are made finite, clipped to
-declared bounds and released through the door. This room may import ``arguments``, ``guarantees``, ``noise``,
-``records``, ``queries`` and ``door``.
+declared bounds and released through the door.
 
 Where to look: ``trial`` has the checks of a user's function before anything is spent; ``perturbation`` adds noise to
 rows or to results; ``exponential`` chooses by a score; ``factored_exponential`` chooses by the summed scores of all
@@ -12,6 +11,8 @@ rows; ``sample_and_aggregate`` combines results on random blocks of rows; ``smoo
 rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The proofs are in ``queries.functions``.
 
 Arguments that all mechanisms share are documented in ``output_perturbation``.
+
+Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``, ``door``.
 """
 
 from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval

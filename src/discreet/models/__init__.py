@@ -2,5 +2,7 @@
 
 This room guarantees that a model is a pure function of public numbers: parameters come from releases, and any finite
 release gives valid parameters. What a row contributes, with its bound and proof, is in ``queries``. A family may use
-another family; all may import the rooms above (``CONTRIBUTING.md`` has the order).
+another family.
+
+Imports from this library: ``arguments``, ``guarantees``, ``records``, ``queries``, ``door``, ``planning``, ``em``.
 """

@@ -2,13 +2,14 @@
 
 This room guarantees that a draw has exactly the distribution that it names, given uniform bits: integer arithmetic and
 comparisons only, with the proof beside the code. What is not exact says so (``exact = False``). It knows nothing of
-data or queries. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` (noise says what it
-costs) and, from outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
+data or queries.
 
 Where to look: ``grid_noise`` has the base classes of noise on a grid and what the grid costs, ``distributions`` has
 Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has other exact draws, ``kernels`` the compiled
 samplers and why they are exact, ``integer_draws`` the arrays that they fill, ``bingham`` random directions (with
 floats). ``draws`` has what else a mechanism may ask the door to draw, and ``bits`` the random bits.
+
+Imports from this library: ``arguments``, ``plain``, ``guarantees``.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham

@@ -4,14 +4,15 @@ This room guarantees that ``explain`` states a true limit, given a valid guarant
 values reveal to an attacker who knows all other records. (One may learn about a person from the records of others, for
 example that smokers fall ill. That would be revealed without this record too, and no ε limits it.) The results of
 ``plan`` follow from formulas with their derivations, whose distance from simulation is stated. A plan is a prediction,
-not a guarantee. This room never sees a row: everything is a function of public numbers. It may import ``arguments``,
-``guarantees``, ``noise``, ``records``, ``queries`` and ``door`` and, from outside, numpy, scipy.special and (for plots)
-matplotlib. It knows estimators and statistics only by their names.
+not a guarantee. This room never sees a row: everything is a function of public numbers. It knows estimators and
+statistics only by their names.
 
 Where to look: ``tradeoff`` bounds what an attacker can infer, with proofs; ``explanation`` describes it in words;
 ``caution`` warns of a δ that is too large; ``formula``, ``moment_formulas``, ``quantile_formulas`` and
 ``mixture_formula`` have the predicted errors with their derivations; ``recognition`` chooses the formula; ``choosing``
 searches for ε; ``comparison`` compares methods of composition.
+
+Imports from this library: ``arguments``, ``guarantees``, ``records``, ``queries``.
 """
 
 from discreet.planning.caution import PlanningWarning

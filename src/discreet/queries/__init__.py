@@ -4,11 +4,13 @@ This room guarantees that each question proves its bound, and each mechanism its
 question defines what it computes from rows, and the named parts of its sum (``question``). A mechanism decides from
 public numbers what to charge and what to draw (``mechanism``). It draws nothing itself: the door does. ``bound``
 derives sensitivities and clips contributions to their bound, ``search`` attacks bounds, ``naming`` writes questions to
-files. It may import ``arguments``, ``plain``, ``guarantees``, ``noise`` and ``records``.
+files.
 
 The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (regularised losses of labelled rows),
 ``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over some columns, rows or
 groups. A test checks that no question and no mechanism of the library is defined elsewhere.
+
+Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``.
 """
 
 from discreet.queries.bound import Bound, Setting

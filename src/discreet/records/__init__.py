@@ -18,8 +18,7 @@ Where things are: ``declared/`` has what an owner declares, ``sources/`` reads r
 from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
 a person.
 
-May import ``arguments``, ``plain``, ``sql`` and, for addresses, ``ledger``; from outside numpy, array-api-compat and
-narwhals, and pyarrow, dask, duckdb and ADBC where they are first needed.
+Imports from this library: ``arguments``, ``plain``, ``ledger``, ``sql``.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records

@@ -2,5 +2,7 @@
 
 This room guarantees: what a kernel does to a row of symbols (``traced``) is written down as SQL (``text``) that gives
 the same floats, summed exactly, or ``NotTraceable`` is raised, and rows are read instead. It knows no table and no
-declaration, and never sees a row. It may import nothing of this library.
+declaration, and never sees a row.
+
+Imports from this library: nothing.
 """
