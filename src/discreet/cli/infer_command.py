@@ -81,7 +81,8 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
         [
             *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
             OutputTable(head, rows),
-            f"{says.draws} draws, effective sample size at least {says.ess:.0f}, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
+            f"{says.draws} draws, effective sample size at least {says.ess:.0f}, R-hat {says.r_hat:.3f}, "
+            f"{says.divergences} divergences"
             + ("" if says.complaints else "; the chains agree"),  # complaints are shown as notes
             *([] if out is None else [f"draws written to {out}"]),
         ],
