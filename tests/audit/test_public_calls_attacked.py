@@ -197,7 +197,7 @@ def test_what_is_no_axes_is_named():
         (lambda: dp.plan("mean", 10**400, target=0.1), "expected a whole number, at least 1 and at most"),
         (lambda: dp.plan("mean", 100, target=0.1).curve({}), "epsilons={}: expected a number, or several"),
         (lambda: dp.database.Draft("mean", 3), "arguments=3: expected a mapping"),
-        (lambda: _posterior(fitted("PCA"), 3), "posterior=3: expected what discreet.infer returned"),
+        (lambda: _posterior(fitted("PCA"), 3), "posterior=3: expected a Posterior of discreet.infer"),
         (lambda: fitted("KMeans").plot(columns=Path("a")), "columns=.*: expected two different columns"),
         (lambda: dp.PCA(bounds=BOX).fit(10**5000), "X holds numbers that no float holds"),
         (

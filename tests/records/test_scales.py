@@ -735,7 +735,7 @@ def test_a_schema_to_fill_in_and_to_check(folder):
     draft = discreet("schema init clinic.parquet").out
     assert "[columns.admitted]  # " in draft
     assert "# low = 2020-01-01" in draft
-    assert "may have log = true" in draft
+    assert "have log = true" in draft
     assert "2020-01-01" in discreet("schema init clinic.csv").out
     checked = discreet("schema check clinic.toml --data clinic.csv")
     assert checked.code == 0, checked.err

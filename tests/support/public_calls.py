@@ -60,10 +60,10 @@ RETURNED = {
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
     "contributions", "sum", "collect", "check", "float_error", "take", "scores", "spread", "largest_score", "words",
-    "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "facts",
-    "clip_contributions", "clipped_contributions",
-    "complain", "as_plot", "query", "release", "read_totals", "noise", "draw", "rates", "renyi", "delta_at", "beside",
-    "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
+    "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "facts", "clip_contributions",
+    "clipped_contributions", "warn", "as_plot", "query", "release", "read_totals", "noise", "draw", "rates", "renyi",
+    "delta_at", "with_gaussian", "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
+    "distance",
     "from_values", "from_series", "from_releases", "from_rows",
 }  # fmt: skip
 
