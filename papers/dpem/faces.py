@@ -74,10 +74,10 @@ def published(rows: Array, times: int, epsilon: float, seed: int) -> Found:
     moved /= np.linalg.norm(moved, axis=0).max()
     n, d = len(rows) * times, rows.shape[1]
     exact = moved.T @ moved / len(rows)
-    deviation = 2.0 * math.log(1.25 / DELTA) * (2.0 / n) ** 2 / epsilon**2
-    upper = np.triu(np.random.default_rng(seed).normal(0.0, deviation, (d, d)))
+    std = 2.0 * math.log(1.25 / DELTA) * (2.0 / n) ** 2 / epsilon**2
+    upper = np.triu(np.random.default_rng(seed).normal(0.0, std, (d, d)))
     noisy = exact + upper + np.triu(upper, 1).T
-    return Found(_factors(_positive(noisy)), _factors(exact), _largest(exact), deviation * math.sqrt(d))
+    return Found(_factors(_positive(noisy)), _factors(exact), _largest(exact), std * math.sqrt(d))
 
 
 def ours(rows: Array, times: int, epsilon: float, seed: int) -> Found:

@@ -21,7 +21,7 @@ __all__ = ["EXPERIMENT"]
 
 Array = NDArray[np.float64]
 
-PROMISE = dp.Guarantee(1.0, 1e-4)  # the paper does not say its ε here
+GUARANTEE = dp.Guarantee(1.0, 1e-4)  # the paper does not say its ε here
 STATES = {  # longitude and latitude of the middle, and how many of the 104; the one person last
     "Bavaria": (11.4, 48.9, 44),
     "Rhineland-Palatinate": (7.4, 49.9, 31),
@@ -57,7 +57,7 @@ def fitted(method: str, rows: Array, seed: int) -> Any:
         return GaussianMixture(K, n_init=20, init_params="k-means++", reg_covar=1e-4, random_state=0).fit(rows)
     how: dict[str, Any] = {"method": "paper", "n_steps": STEPS} if method == "paper" else {}
     return dp.GaussianMixture(
-        K, epsilon=PROMISE.epsilon, delta=PROMISE.delta, bounds=GERMANY, random_state=seed, **how
+        K, epsilon=GUARANTEE.epsilon, delta=GUARANTEE.delta, bounds=GERMANY, random_state=seed, **how
     ).fit(rows)
 
 
@@ -109,7 +109,7 @@ def numbers(measured: Measured) -> dict[str, Any]:
             "means": blocks[0]["means"],
             "covariances": blocks[0]["covariances"],
         }
-    return {"bound": float(tradeoff_of(PROMISE).accuracy()), "fits": found}
+    return {"bound": float(tradeoff_of(GUARANTEE).accuracy()), "fits": found}
 
 
 def _guessed(near: Array, far: Array) -> float:
@@ -173,9 +173,9 @@ def verdict(found: dict[str, Any]) -> Verdict:
         holds=revealed and small["right"] <= found["bound"] + chance and large["off"] < small["off"],
         honest=(
             f"A mean of EM lies {exact['with']:.1f} km from the person, and {exact['without']:.0f} km away without "
-            f"the person. At ε = {PROMISE.epsilon:g} the nearest mean of DP-EM is {small['with']:.0f} km away with "
+            f"the person. At ε = {GUARANTEE.epsilon:g} the nearest mean of DP-EM is {small['with']:.0f} km away with "
             f"and {small['without']:.0f} km without; guesses from it are right in {small['right']:.2f} of cases, "
-            f"where the promise allows {found['bound']:.2f}. From the means of EM it is {small['off']:.0f} km off "
+            f"where the guarantee allows {found['bound']:.2f}. From the means of EM it is {small['off']:.0f} km off "
             f"with 104 people and {large['off']:.0f} km with 5,200."
         ),
         ours=(

@@ -21,9 +21,9 @@ __all__ = ["EXPERIMENT"]
 
 Array = NDArray[np.float64]
 
-PROMISE = dp.Guarantee(0.01, 1e-4)
+GUARANTEE = dp.Guarantee(0.01, 1e-4)
 STEPS = 10  # the paper does not say how many
-FEW = math.ceil(-2.0 * math.log(PROMISE.delta))
+FEW = math.ceil(-2.0 * math.log(GUARANTEE.delta))
 CLUSTERS = {"gowalla": 5, "s1": 15}
 TICKS = {"gowalla": (0.003, 0.01, 0.02), "s1": (0.01, 0.1, 0.5)}
 PAPER = 0.0236  # of DPLloyd under linear composition, in the paper's own scale
@@ -60,9 +60,9 @@ def centres(method: str, rows: Array, count: int, seed: int) -> Array:
 
         return np.asarray(KMeans(count, n_init=10, random_state=0).fit(rows).cluster_centers_)
     if method == "published":
-        return as_published(rows, count, STEPS, PROMISE, seed)
+        return as_published(rows, count, STEPS, GUARANTEE, seed)
     how: dict[str, Any] = {"bounds": dp.Box(-1.0, 1.0), "random_state": seed}
-    how |= {"epsilon": PROMISE.epsilon, "delta": PROMISE.delta}
+    how |= {"epsilon": GUARANTEE.epsilon, "delta": GUARANTEE.delta}
     if method == "ours":
         model = dp.KMeans(count, **how)
     elif method == "honest":

@@ -42,9 +42,9 @@ class _Centres(Method[Components]):
         """Every release the same."""
         return [0.5 / self.steps] * (2 * self.steps)
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
-        """Return pure losses, together within the promise by zCDP."""
-        return calibrate(promise, [LaplaceLoss(1.0, promise.neighbors)] * (2 * self.steps), "zcdp").losses
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
+        """Return pure losses, together within the guarantee by zCDP."""
+        return calibrate(guarantee, [LaplaceLoss(1.0, guarantee.neighbors)] * (2 * self.steps), "zcdp").losses
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -72,14 +72,14 @@ class PublishedKMeans(dp.KMeans):
         return _Centres(self.n_clusters, self.n_steps)
 
 
-def as_published(rows: Array, count: int, steps: int, promise: Guarantee, seed: int) -> Array:
+def as_published(rows: Array, count: int, steps: int, guarantee: Guarantee, seed: int) -> Array:
     """Return centres of rows in [−1, 1]^d as the paper's code finds them, which is not private.
 
     Noisy sums are divided by exact counts, and a cluster that nobody is in starts again at one of the rows.
     """
     rng = np.random.default_rng(seed)
     d = rows.shape[1]
-    loss = calibrate(promise, [LaplaceLoss(1.0)] * steps, "zcdp").losses[0]
+    loss = calibrate(guarantee, [LaplaceLoss(1.0)] * steps, "zcdp").losses[0]
     assert isinstance(loss, LaplaceLoss)
     centers = packed_start(count, Box(-1.0, 1.0).for_columns(d), rng) * math.sqrt(d)
     for _ in range(steps):

@@ -1,10 +1,10 @@
 """Figure 2 of Sarwate and Chaudhuri (2013): answers of the private mean and of the private median.
 
-Rows lie in [0, 1], n = 1,000 and ε = 0.1, replace-one. The mean gets Laplace noise of scale 1/(εn), a deviation of
-√2/(εn); with noise of unit variance over εn, as it is printed, it would cost √2·ε. The median is the exponential
-mechanism with the exponent −(ε/2)·n·|½ − F|, over all of [0, 1] and not over a grid. The figure's rows are not named:
-here they are uniform, or N(½, 0.1²). With the density f at the median the median's deviation is about √2/(½εn·f), so it
-should beat the mean's where f > 2; Beta(a, a) goes along f.
+Rows lie in [0, 1], n = 1,000 and ε = 0.1, replace-one. The mean gets Laplace noise of scale 1/(εn), which has the
+standard deviation √2/(εn); with noise of unit variance over εn, as it is printed, it would cost √2·ε. The median is the
+exponential mechanism with the exponent −(ε/2)·n·|½ − F|, over all of [0, 1] and not over a grid. The figure's rows are
+not named: here they are uniform, or N(½, 0.1²). With the density f at the median, the median's standard deviation is
+about √2/(½εn·f), so it should beat the mean's where f > 2; Beta(a, a) covers a range of f.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ SHAPES = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0)  # of Beta(a, a)
 KINDS = {"mean": "mean", "median": "median", "median, add-remove": "median under add-remove (ours)"}
 COLOURS = {"mean": SERIES["blue"], "median": SERIES["vermillion"], "median, add-remove": SERIES["green"]}
 SETS = {"uniform": "uniform on [0, 1]", "normal": "N(0.5, 0.1²)"}
-PRINTED = 1.0 / (EPSILON * ROWS)  # the deviation of the printed noise
+PRINTED = 1.0 / (EPSILON * ROWS)  # the standard deviation of the printed noise
 EDGES = np.linspace(-0.1, 0.1, 61)
-ACCURATE = 0.05  # a deviation, of a range of 1
+ACCURATE = 0.05  # a standard deviation, of a range of 1
 CROSSING = 2.0
 
 
@@ -122,7 +122,7 @@ def table(found: dict[str, Any]) -> Table:
 
 
 def expected(f: float) -> float:
-    """Return about what the median's deviation is under replace-one."""
+    """Return about what the median's standard deviation is under replace-one."""
     return math.sqrt(2.0) / (EPSILON / 2.0 * ROWS * f)
 
 

@@ -14,7 +14,8 @@ from papers.williams.logistic import DELTA, gradients, inferred, private_fits, s
 __all__ = ["EXPERIMENT"]
 
 NAME = "cm2"
-NIPS08 = (0.1, 19.03, 11.05)  # ε, mean and deviation of Chaudhuri and Monteleoni (2008), as the paper quotes them
+# ε, mean and standard deviation of Chaudhuri and Monteleoni (2008), as the paper quotes them.
+NIPS08 = (0.1, 19.03, 11.05)
 KINDS = ("inference", "averaged", "heuristic", "ours", "tied")
 ROUGHLY = 1.25  # errors at one ε differ at most by this factor, where paths share a curve
 RUNS, BLOCK = 20, 5

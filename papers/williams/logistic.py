@@ -47,7 +47,7 @@ Array = NDArray[Any]
 DELTA, STEPS, CONSTANT = 1e-6, 8, 0.5
 SETS = ("synth", "cm1", "cm2", "pima", "adult")
 UNLABELLED = 77  # what the paper leaves of Pima
-SLOPE = 2.5  # of the log-odds, a deviation of a feature: the prior
+SLOPE = 2.5  # of the log-odds a standard deviation of a feature: the prior
 RUN: dict[str, Any] = {"chains": 2, "draws": 100, "warmup": 150, "seed": 0}
 
 
@@ -74,7 +74,8 @@ def split(name: str, seed: int) -> Split:
     if name in ("synth", "cm1", "cm2"):
         make = getattr(dp.datasets, f"make_{name}")
         n = 1_000 if name == "synth" else 17_500
-        data, public = make(2 * n, random_state=seed), make(random_state=10**9)  # one law of the labels for both halves
+        # Both halves come from one call, so that their labels have one distribution.
+        data, public = make(2 * n, random_state=seed), make(random_state=10**9)
         parts = (data.X[:n], data.y[:n], data.X[n:], data.y[n:], public.X[:UNLABELLED])
     else:
         data = dp.datasets.load_adult() if name == "adult" else dp.datasets.fetch_pima()

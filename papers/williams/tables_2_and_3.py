@@ -37,7 +37,7 @@ OURS = ("averaged", "ours", "tied")
 RUNS, BLOCK = 50, 10
 ENOUGH = 20  # runs, for deviations to be compared
 
-Cells = Mapping[str, Sequence[tuple[float, float]]]  # by method: mean and deviation of each set, in percent
+Cells = Mapping[str, Sequence[tuple[float, float]]]  # by method: mean and standard deviation of each set, in percent
 
 
 def parts(quick: bool, epsilon: float) -> list[Part]:
@@ -65,7 +65,7 @@ def measure(name: str, epsilon: float, start: int, stop: int) -> list[dict[str, 
 
 
 def numbers(measured: Measured, paper: Cells) -> dict[str, Any]:
-    """Return mean and deviation of each method on each set, beside the paper's."""
+    """Return mean and standard deviation of each method on each set, beside the paper's."""
     runs: dict[str, list[dict[str, float]]] = {}
     for part, result in measured:
         runs.setdefault(part["name"], []).extend(result)
@@ -104,11 +104,11 @@ def draw(found: dict[str, Any]) -> Any:
     places = np.arange(len(METHODS))[::-1]
     for axis, (name, one) in zip(axes, found["sets"].items(), strict=True):
         for place, method, colour in zip(places, METHODS, colours, strict=True):
-            mean, deviation = one["cells"][method]
-            axis.errorbar(mean, place, xerr=deviation, fmt="o", color=colour, capsize=3)
+            mean, std = one["cells"][method]
+            axis.errorbar(mean, place, xerr=std, fmt="o", color=colour, capsize=3)
         for place, method in zip(places, ("heuristic", "inference"), strict=False):
-            mean, deviation = one["paper"][method]
-            axis.errorbar(mean, place - 0.3, xerr=deviation, fmt="o", color=MUTED, mfc="white", capsize=2, lw=0.8)
+            mean, std = one["paper"][method]
+            axis.errorbar(mean, place - 0.3, xerr=std, fmt="o", color=MUTED, mfc="white", capsize=2, lw=0.8)
         axis.plot(one["paper"]["benchmark"], -0.3, "o", color=MUTED, mfc="white", label="in the paper")
         axis.set(title=name.upper(), xlabel="test error, %", ylim=(-0.7, len(METHODS) - 0.5))
         axis.set_yticks(places, METHODS.values() if axis is axes[0] else [""] * len(METHODS))
@@ -118,7 +118,7 @@ def draw(found: dict[str, Any]) -> Any:
 
 
 def verdict(found: dict[str, Any]) -> Verdict:
-    """Judge whether inference beats the heuristic on most sets, in mean and in deviation, if there are enough runs."""
+    """Judge whether inference has the smaller mean and standard deviation on most sets, if there are enough runs."""
     sets = {name: one["cells"] for name, one in found["sets"].items()}
     count = len(sets)
 
@@ -140,8 +140,9 @@ def verdict(found: dict[str, Any]) -> Verdict:
         holds=holds if enough else None,
         honest=(
             f"The expected error over the posterior has a smaller mean than the heuristic's last iterate on "
-            f"{on(lower)}, and a smaller deviation on {on(narrower)}; by the paper's numbers on {theirs[0]} and on "
-            f"{theirs[1]} of them.{'' if enough else f' Fewer than {ENOUGH} runs do not tell deviations.'}"
+            f"{on(lower)}, and a smaller standard deviation on {on(narrower)}; by the paper's numbers on {theirs[0]} "
+            f"and on {theirs[1]} of them."
+            f"{'' if enough else f' Fewer than {ENOUGH} runs are too few to compare standard deviations.'}"
         ),
         ours=(
             f"The error of the averaged probabilities, from the same releases, is below the heuristic's on "
@@ -172,8 +173,8 @@ TABLE_2 = error_table(
     "williams/table-2",
     "Table 2: errors of logistic regression at ε = 0.1",
     "Over 50 runs at ε = 0.1, inference from the noisy gradients generally improves on the heuristic that made them, "
-    "in the mean and in the deviation: 29.14 ± 5.54 % against 37.40 ± 15.75 % on SYNTH, 2.72 against 3.93 on CM1, 8.84 "
-    "against 9.32 on CM2, 36.07 against 43.15 on ADULT, though 45.70 against 44.26 on PIMA.",
+    "in the mean and in the standard deviation: 29.14 ± 5.54 % against 37.40 ± 15.75 % on SYNTH, 2.72 against 3.93 on "
+    "CM1, 8.84 against 9.32 on CM2, 36.07 against 43.15 on ADULT, though 45.70 against 44.26 on PIMA.",
     0.1,
     {
         "heuristic": ((37.40, 15.75), (3.93, 1.57), (9.32, 1.18), (44.26, 8.50), (43.15, 7.85)),
