@@ -68,7 +68,7 @@ def fit(train: np.ndarray, space: dp.Box | dp.Ball, k: int, epsilon: float, seed
 
     if factor is None:
         return model()
-    from discreet.models.mixture.adaptive import Adaptive
+    from discreet.models.mixture.adaptive_method import Adaptive
 
     guarantee = dp.Guarantee(epsilon, DELTA)
     usual = Adaptive.for_data(

@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture as Exact
 
 import discreet as dp
-from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
+from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import Components

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import discreet as dp
-from discreet.models.mixture.joint import JointMixture, spread_components
+from discreet.models.mixture.joint_release import JointMixture, spread_components
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 

@@ -6,7 +6,7 @@ follows from these, and so does the command line's, which names a flag where Pyt
 Each check returns the value in the type that the caller works with, or raises. Only arguments that the analyst chose
 are checked here. A number that comes from a row is never checked here: the error would reveal it.
 
-Imports from this library: nothing.
+Imports no other room.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and maximises, a fixed number of times. Stopping at convergence would need anoth
 
 Rows are mapped into the unit ball of the declared space (``discreet.records``) before a model sees them.
 
-Imports from this library: ``records``, ``queries``, ``door``.
+Imports these rooms and no others: ``records``, ``queries``, ``door``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ those that follow from noise of many sizes, and checks the rest of the contract 
 it refuses is wrong. A model that passes has no known fault, which is less than a proof; the proof belongs beside the
 bound.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_model(
     --------
     >>> from discreet import Ball
     >>> from discreet.model_check import check_model
-    >>> from discreet.models.mixture.joint import JointMixture
+    >>> from discreet.models.mixture.joint_release import JointMixture
     >>> check_model(JointMixture(3), Ball(1.0, center=[0.0, 0.0]))
     """
     if not isinstance(model, Model):

@@ -2,7 +2,7 @@
 
 Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
 
-Imports from this library: ``arguments``.
+Imports these rooms and no others: ``arguments``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The values of a log column are natural logarithms, those of a column of dates wh
 (``records.declared.columns``). Measurements are on that scale. Showing them on another scale is post-processing, and
 uses public declarations only.
 
-Imports from this library: ``arguments``, ``records``.
+Imports these rooms and no others: ``arguments``, ``records``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 import discreet as dp
 from discreet.arguments import format_value
-from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.report.document import _posterior
 from discreet.report.not_private import compare_without_privacy
 from effort import LONG, measured, size

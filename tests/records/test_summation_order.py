@@ -22,7 +22,7 @@ from array_api_compat import array_namespace
 from test_records_sources import ARRAYS, TABLES
 
 from discreet.door import Curator
-from discreet.models.mixture.joint import JointMixture
+from discreet.models.mixture.joint_release import JointMixture
 from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Bins
 from discreet.queries.counts.grids import Grid, ProjectedGrid

@@ -187,7 +187,7 @@ def test_a_report_says_it_first_and_where_it_is_cited(curator):
 
 
 def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
-    from discreet.models.mixture.joint import JointMixture
+    from discreet.models.mixture.joint_release import JointMixture
 
     rows = curator.only(["age", "day"])
     fit = dp.fit_model(JointMixture(1), rows, epsilon=1.0, delta=1e-6, n_steps=2)

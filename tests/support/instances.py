@@ -19,8 +19,8 @@ from discreet.guarantees import Neighbors
 from discreet.mechanisms.factored_exponential import FactoredExponential
 from discreet.models.clusters.lloyd import lloyd_weights, packed_start
 from discreet.models.clusters.private_kmeans import cluster_components
-from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.mixture.joint import JointMixture, spread_components
+from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
+from discreet.models.mixture.joint_release import JointMixture, spread_components
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_sums import clip_to_ball

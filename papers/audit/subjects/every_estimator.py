@@ -20,7 +20,7 @@ from discreet.estimators.own_model import fit_model
 from discreet.estimators.pca import PCA
 from discreet.estimators.scoring import private_score
 from discreet.estimators.table_mixture import TableMixture
-from discreet.models.mixture.joint import JointMixture
+from discreet.models.mixture.joint_release import JointMixture
 from discreet.records import Category, Number, Schema
 from discreet.records.declared.columns import Column
 from papers.audit.subjects.subject import BOTH, DELTA, LABELLED, MANY, PLANE, Subject, of_schema

@@ -10,8 +10,8 @@ the neighbouring data sets, ``output`` what an attacker observes, ``scores`` how
 runs an attack, ``targets`` prepares what is attacked, ``result`` has the counts and the bound, and ``canaries`` is the
 audit in one run. In a checkout, ``papers/audit`` attacks everything that this library releases.
 
-Imports from this library: ``arguments``, ``guarantees``, ``records``, ``scales``, ``queries``, ``door``, ``planning``,
-``plots``, ``estimators``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``scales``, ``queries``, ``door``,
+``planning``, ``plots``, ``estimators``.
 """
 
 from discreet.audit.attacking import attack

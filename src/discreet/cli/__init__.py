@@ -13,8 +13,8 @@ What this room guarantees:
 
 A command is one file, ``*_command.py``, with a function that returns a ``CommandOutput``, and one line in ``app``.
 
-Imports from this library: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``, ``planning``,
-``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
+``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ What this room guarantees:
 ``sensitivities`` has the sensitivities of the paper that this follows (Xi, Kantarcioglu and Inan 2011), with exact
 values.
 
-Imports from this library: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``queries``, ``door``,
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``queries``, ``door``,
 ``statistics``.
 """
 

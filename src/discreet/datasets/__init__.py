@@ -13,7 +13,7 @@ This room guarantees:
   names the file that does not. ``make_`` draws from a distribution, which is in ``Dataset.truth``.
 - Importing the room loads neither pooch nor scikit-learn, SciPy, pandas or matplotlib.
 
-Imports from this library: ``arguments``.
+Imports these rooms and no others: ``arguments``.
 
 >>> from discreet.datasets import load_adult, make_synth
 >>> load_adult(subset="train")

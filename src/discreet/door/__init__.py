@@ -8,7 +8,8 @@ Where to look: ``exit`` has the one function through which numbers leave, in fiv
 plans and pays. ``schedule`` has losses that were paid in advance. ``release`` is the result. ``inquiry`` describes what
 would be asked and at what cost, and how the answer follows from the releases.
 
-Imports from this library: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``queries``.
+Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``ledger``, ``records``,
+``queries``.
 """
 
 from discreet.door.curator import Curator, Declarations, open_rows

@@ -3,6 +3,6 @@
 This room guarantees that what is refused is refused before anything is spent, and that a fitted estimator keeps nothing
 but what follows from its releases.
 
-Imports from this library: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
-``door``, ``em``, ``model_check``, ``models``, ``plots``.
+Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``records``, ``scales``,
+``queries``, ``door``, ``em``, ``model_check``, ``models``, ``plots``.
 """

@@ -17,7 +17,7 @@ from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTr
 from discreet.estimators.fitted_columns import numeric_scales, values_to_rows
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.spectral.factors import Factors
 from discreet.models.spectral.one_release import OneRelease
 from discreet.queries.moments.clipped_moments import Components

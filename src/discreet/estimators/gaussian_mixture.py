@@ -20,9 +20,9 @@ from discreet.estimators.fitted_columns import numeric_columns, numeric_scales, 
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive import Adaptive
-from discreet.models.mixture.joint import Joint, JointMixture, Prior
-from discreet.models.mixture.paper import Paper
+from discreet.models.mixture.adaptive_method import Adaptive
+from discreet.models.mixture.joint_release import Joint, JointMixture, Prior
+from discreet.models.mixture.published_dpem import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds

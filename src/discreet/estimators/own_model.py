@@ -122,7 +122,7 @@ def fit_model(
     --------
     >>> import numpy as np
     >>> import discreet as dp
-    >>> from discreet.models.mixture.joint import JointMixture
+    >>> from discreet.models.mixture.joint_release import JointMixture
     >>> rng = np.random.default_rng(0)
     >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 1)), rng.normal(3.0, 1.0, (5000, 1))])
     >>> fit = dp.fit_model(JointMixture(2), rows, epsilon=1.0, delta=1e-6, n_steps=8, bounds=dp.Ball(10.0))

@@ -7,7 +7,7 @@ Where to look: (ε, δ) and the relation are in ``guarantee``; what every loss h
 in ``normal`` (Gaussian), ``losses`` and ``objective``; ``compose`` and ``calibrate`` in ``composition``, on ``pld``
 (convolution), ``renyi`` and ``arithmetic``.
 
-Imports from this library: ``arguments``, ``plain``.
+Imports these rooms and no others: ``arguments``, ``plain``.
 """
 
 from discreet.guarantees.composition import Calibration, Composition, calibrate, compose

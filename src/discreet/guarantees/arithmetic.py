@@ -1,6 +1,6 @@
 """Conservative arithmetic: sums of costs, and root finding for the least sufficient noise or ε.
 
-Sums are right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers. They are not rounded up, so that ten
+Sums have a relative error of at most 2⁻⁵³, and are ∞ where they overflow. They are not rounded up, so that ten
 shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
 """
 

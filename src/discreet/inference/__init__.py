@@ -9,8 +9,8 @@ Where to look: ``infer`` is the entry point, ``measurements`` reads the releases
 the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
 posteriors from draws of ``FactoredExponential``.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``, ``door``,
-``mechanisms``, ``statistics``, ``plots``, ``estimators``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
+``door``, ``mechanisms``, ``statistics``, ``plots``, ``estimators``.
 """
 
 from importlib import import_module

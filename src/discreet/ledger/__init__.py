@@ -8,7 +8,7 @@ Where to look: ``ledger`` has the class ``Ledger`` and its methods, ``dataset_li
 left of it, ``privacy_filters`` why a limit holds. ``book`` has the chain of entries, ``history`` shows them,
 ``address`` says where a ledger is, and ``storage`` writes it to the disk.
 
-Imports from this library: ``arguments``, ``guarantees``.
+Imports these rooms and no others: ``arguments``, ``guarantees``.
 """
 
 from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError

@@ -2,9 +2,9 @@
 
 A spend is admitted while one of the limit's filters (``privacy_filters``) holds for the whole history with it.
 
-**A reservation that is alone.** Filters cost a little more than exact composition wherever a mechanism is not
-Gaussian, so a schedule that was calibrated to (ε, δ) exactly might not fit into a limit of (ε, δ). Yet it may be
-admitted if it is the first entry of the history and its exact composition keeps the limit:
+**A reservation as the only entry of a data set.** Filters cost a little more than exact composition wherever a
+mechanism is not Gaussian, so a schedule that was calibrated to (ε, δ) exactly might not fit into a limit of (ε, δ). Yet
+it may be admitted if it is the first entry of the history and its exact composition keeps the limit:
 
 The losses of the first entry are fixed before any output is seen; they are the same on both data sets. If a filter
 holds for them, the rest of the history is the filters' business and their proof covers it all. If none does, none

@@ -12,7 +12,8 @@ rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The p
 
 Arguments that all mechanisms share are documented in ``output_perturbation``.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``, ``door``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
+``door``.
 """
 
 from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval

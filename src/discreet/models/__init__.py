@@ -4,5 +4,6 @@ This room guarantees that a model is a pure function of public numbers: paramete
 release gives valid parameters. What a row contributes, with its bound and proof, is in ``queries``. A family may use
 another family.
 
-Imports from this library: ``arguments``, ``guarantees``, ``records``, ``queries``, ``door``, ``planning``, ``em``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``, ``door``, ``planning``,
+``em``.
 """

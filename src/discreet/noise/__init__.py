@@ -9,7 +9,7 @@ Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has othe
 samplers and why they are exact, ``integer_draws`` the arrays that they fill, ``bingham`` random directions (with
 floats). ``draws`` has what else a mechanism may ask the door to draw, and ``bits`` the random bits.
 
-Imports from this library: ``arguments``, ``plain``, ``guarantees``.
+Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham

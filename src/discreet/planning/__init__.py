@@ -12,7 +12,7 @@ Where to look: ``tradeoff`` bounds what an attacker can infer, with proofs; ``ex
 ``mixture_formula`` have the predicted errors with their derivations; ``recognition`` chooses the formula; ``choosing``
 searches for ε; ``comparison`` compares methods of composition.
 
-Imports from this library: ``arguments``, ``guarantees``, ``records``, ``queries``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``.
 """
 
 from discreet.planning.caution import PlanningWarning

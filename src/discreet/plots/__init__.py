@@ -4,7 +4,7 @@ What this room guarantees: a plot holds arrays and names and nothing else, so it
 Each one also has a description in words, and a table of its numbers, for readers who cannot see it. matplotlib is
 imported when something is first drawn.
 
-Imports from this library: ``arguments``, ``records``.
+Imports these rooms and no others: ``arguments``, ``records``.
 """
 
 from discreet.plots.attack_curve import TradeoffPlot

@@ -10,7 +10,7 @@ The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (re
 ``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over some columns, rows or
 groups. A test checks that no question and no mechanism of the library is defined elsewhere.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``.
 """
 
 from discreet.queries.bound import Bound, Setting

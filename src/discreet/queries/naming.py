@@ -27,8 +27,8 @@ PLACES = {
     name: (module, kind or name)
     for module, names in {
         "discreet.guarantees.guarantee": "Neighbors",
-        "discreet.models.mixture.adaptive_mixture": "AdaptiveMixture Pool",
-        "discreet.models.mixture.joint": "JointMixture",
+        "discreet.models.mixture.adaptive_model": "AdaptiveMixture Pool",
+        "discreet.models.mixture.joint_release": "JointMixture",
         "discreet.models.mixture.one_gaussian": "OneGaussian",
         "discreet.models.mixture.own_coordinates": "Clipping Shape",
         "discreet.models.table.table_model": "TableModel TablePool",

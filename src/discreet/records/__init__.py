@@ -18,7 +18,7 @@ Where things are: ``declared/`` has what an owner declares, ``sources/`` reads r
 from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
 a person.
 
-Imports from this library: ``arguments``, ``plain``, ``ledger``, ``sql``.
+Imports these rooms and no others: ``arguments``, ``plain``, ``ledger``, ``sql``.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records

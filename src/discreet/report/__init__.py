@@ -5,8 +5,8 @@ that was not released. The one exception is a comparison with rows that their ow
 letters that it is not private. All text is escaped, whatever the names of columns. The file makes no network request. A
 model whose noise came from a seed is refused.
 
-Imports from this library: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``, ``planning``,
-``plots``, ``estimators``, ``inference``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
+``planning``, ``plots``, ``estimators``, ``inference``.
 """
 
 from discreet.report.document import Report, write_report

@@ -5,8 +5,8 @@ through the door. It returns a ``Signal``: a series with the standard deviation 
 whether it protects single events or whole persons. The release is a public linear map of the series, chosen so that the
 noise in the result is small (``operators``, ``factorization``). The rest is post-processing and costs nothing.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``scales``, ``queries``,
-``door``, ``statistics``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``scales``,
+``queries``, ``door``, ``statistics``.
 """
 
 from discreet.queries.series.fourier_operator import Fourier

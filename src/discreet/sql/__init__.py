@@ -4,5 +4,5 @@ This room guarantees: what a kernel does to a row of symbols (``traced``) is wri
 the same floats, summed exactly, or ``NotTraceable`` is raised, and rows are read instead. It knows no table and no
 declaration, and never sees a row.
 
-Imports from this library: nothing.
+Imports no other room.
 """

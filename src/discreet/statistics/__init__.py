@@ -5,8 +5,8 @@ through the door. It returns an ``Answer``: a value in the data's own units, ``i
 noise causes, the releases that it was computed from, and their cost. The answer is finite whatever the rows are (ties,
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 
-Imports from this library: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``, ``door``,
-``models``.
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
+``door``, ``models``.
 """
 
 from discreet.statistics.counts import Counts, count, histogram

@@ -42,7 +42,7 @@ from discreet.arguments import ArgumentError, choice
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
-from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.noisy_sums import clip_eigenvalues, noise_std, released_rows
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares

@@ -19,7 +19,7 @@ from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales, half_widths
 from discreet.models.method import Method
-from discreet.models.mixture.joint import JointMixture
+from discreet.models.mixture.joint_release import JointMixture
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
 

@@ -1,4 +1,6 @@
-"""``AdaptiveTables``: fits a mixture over numbers and categories: first marginals, then one Gaussian, then the mixture.
+"""Fits a mixture over numbers and categories (``AdaptiveTables``) and draws synthetic rows of it (``MixedComponents``).
+
+The fit takes three phases: marginals, then one Gaussian, then the mixture.
 
 Every choice is a function of public numbers: ε, δ, the number of columns, of categories and of components, and the
 number of rows where it is public.
@@ -25,7 +27,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive import ROUNDS, Adaptive
+from discreet.models.mixture.adaptive_method import ROUNDS, Adaptive
 from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import correct_cells, estimate_probabilities

@@ -1,7 +1,7 @@
 """``TableModel``: a mixture over rows with numbers and categories, measured by ``mixed_moments``.
 
 Within a component the numbers are Gaussian, each column of categories has its own probabilities, and all of these are
-independent. The Gaussians follow from the same releases as in ``adaptive_mixture``. The tables follow so:
+independent. The Gaussians follow from the same releases as in ``adaptive_model``. The tables follow so:
 
 1. The steps are pooled as the counts are (``shrinkage``): the gain of step t is t^(−0.6), or more where the new table
    differs from the pool by more than noise can explain.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.em import Model
-from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool, rows_to_divide_by
+from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, rows_to_divide_by
 from discreet.models.noisy_sums import noise_std, released_counts
 from discreet.models.shrinkage import Estimate, forgetting_gain, shrinkage_factor
 from discreet.models.table.column_maps import project_to_simplex

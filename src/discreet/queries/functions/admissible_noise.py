@@ -4,8 +4,8 @@ Draws are made with floats, so what uses them is idealised.
 
 Let S(D) be a β-smooth upper bound on the local sensitivity of f: S(D) ≥ |f(D) − f(D')| and S(D) ≤ e^β·S(D') for all
 neighbours. Release f(D) + s·Z with s = S(D)/α and Z of density h. Its neighbour's distribution has another centre f'
-and another scale s': it *slides* by |f − f'| ≤ min(S, S') = α·min(s, s'), and it *stretches* by |log(s'/s)| ≤ β. Which
-α and β keep (ε, δ) is each class's matter; the constants of the literature are smaller than these.
+and another scale s': it *slides* by |f − f'| ≤ min(S, S') = α·min(s, s'), and it *stretches* by |log(s'/s)| ≤ β. Each
+class proves which α and β keep (ε, δ). They are larger than the published constants, so less noise is needed.
 
 **Pure ε** (``StudentNoise``, ``CauchyNoise``). Go from (f, s) to (f', s') so that the centre and the logarithm of the
 scale change evenly. On the way the centre changes by at most α in units of the scale there, which is never below

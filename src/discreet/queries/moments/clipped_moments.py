@@ -7,9 +7,10 @@ of radius R and divided by R. It contributes
     c(y) = (γ_k ψ_k)_k,    ψ_k = (a, b·y_k, c·S(y_k)),    a² + b² + c² = 1,
 
 where S is yyᵀ packed with √2 off the diagonal ("full"), (y_j²)_j ("diag"), ‖y‖² ("spherical"), or Σ_k γ_k y_k y_kᵀ once
-for all components ("tied"). The parameters (m_k, L_k and those of γ) come from earlier releases or from nowhere.
-γ may know more of a row than y: ``evidence`` is added to the logits, such as the log-likelihood of its categories
-(``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the simplex.
+for all components ("tied"). The parameters (m_k, L_k and those of γ) come from earlier releases or from public
+constants, never from the rows. γ may know more of a row than y: ``evidence`` is added to the logits, such as the
+log-likelihood of its categories (``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the
+simplex.
 
 **The norm** (the lemma that all fits rest on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
 whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a

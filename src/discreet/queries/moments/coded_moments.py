@@ -2,7 +2,7 @@
 
 To second order in a margin m = y·⟨θ, u⟩ the logistic loss is ln 2 − m/2 + m²/8. So all that is needed of the rows are
 Σ y·u and Σ uuᵀ, and for K > 2 classes, each against the rest, Σ u over the rows of each class. All of it is one
-release, of which minima are free:
+release, and minimising over it is post-processing:
 
     ψ = (b·code_l ⊗ u, c·uuᵀ),    b² + c² = 1,
 

@@ -1,6 +1,6 @@
 """The minimum of a regularised margin loss, through the door: noise in the objective, or noise on what comes out.
 
-Three mechanisms, one question. All of them go through the solver of ``margin_solver``, whose result is within
+Three mechanisms, one question. All of them use ``solver``, whose result is within
 r = (τ + …)/λ of the ideal minimum θ*, with τ fixed beforehand from public numbers; none says how long it took.
 
 **Gaussian noise in the objective** (``GaussianObjective``): the proof is beside its loss (``guarantees.objective``).

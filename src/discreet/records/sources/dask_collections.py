@@ -1,7 +1,7 @@
 """Rows of a Dask array or data frame: partial sums on the workers, one small result back.
 
 Each partition is read as an array or a table of its own, in blocks of the same size as everywhere, and gives a
-compensated pair; pairs are merged on the workers, sixteen at a time. So the bound of ``summation`` holds, however large
+compensated pair; pairs are merged on the workers, sixteen at a time. So the bound of ``source`` holds, however large
 partitions are.
 
 With a privacy unit there are two passes before. First every partition counts the rows of its units. Then one task gets

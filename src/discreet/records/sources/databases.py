@@ -311,7 +311,7 @@ class SqlSource(StoredSource):
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
 
-        Both are within γ·N·B of the exact sum (``summation``, ``sql.text``), so it does not matter which one it was.
+        Both are within γ·N·B of the exact sum (``source``, ``sql.text``), so it does not matter which one it was.
         """
         if each is not None:
             try:

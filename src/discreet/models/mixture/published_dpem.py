@@ -19,7 +19,7 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, Loss, calibrate
 from discreet.models.method import Method
-from discreet.models.mixture.joint import Prior, components_from_moments, spread_components
+from discreet.models.mixture.joint_release import Prior, components_from_moments, spread_components
 from discreet.models.noisy_sums import noise_std, positive_counts
 from discreet.planning.comparison import dpem_losses
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, Components, MomentSums

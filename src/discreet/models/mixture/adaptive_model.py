@@ -1,7 +1,8 @@
-"""Adaptive DP-EM: a Gaussian mixture whose components are each measured in the coordinates of their last estimate.
+"""Adaptive DP-EM: the start of a mixture, and steps that measure each component in its last estimate's coordinates.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it. If the budget could not
-   distinguish the components' means from noise, all of it is spent here, and all components are this one Gaussian.
+1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``spread_over``). If the
+   budget could not distinguish the components' means from noise, all of it is spent here, and all components are this
+   one Gaussian.
 2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``shrinkage``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by more

@@ -1,4 +1,4 @@
-"""``Adaptive``: fits a Gaussian mixture in two phases, a single Gaussian first and then the mixture.
+"""``Adaptive``: fits a Gaussian mixture in two phases, one Gaussian first and then the mixture (``adaptive_model``).
 
 How the phases share the budget is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
 """
@@ -17,8 +17,8 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method, growing_shares
-from discreet.models.mixture.adaptive_mixture import AdaptiveMixture
-from discreet.models.mixture.joint import Prior
+from discreet.models.mixture.adaptive_model import AdaptiveMixture
+from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import released_rows
