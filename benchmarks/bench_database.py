@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet import Category, Number, Schema, Table
-from discreet.queries.adapted import Grouped, OfColumns
+from discreet.queries.adaptors import Grouped, OfColumns
 from discreet.queries.moments.moments import Moments
 from discreet.records import Contributions, Records, as_records
 

@@ -21,7 +21,7 @@ from discreet.guarantees import Loss
 from discreet.ledger import Ledger
 from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
-from discreet.queries.adapted import Weighted
+from discreet.queries.adaptors import Weighted
 from discreet.queries.mechanism import Euclidean, NoisyMax, Plan
 from discreet.queries.naming import NAMES, PLACES, describe
 from discreet.queries.question import Selection

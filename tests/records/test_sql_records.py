@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.queries.adapted import Grouped
+from discreet.queries.adaptors import Grouped
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.moments.moments import Moments, Squares, Sum, Total
 from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records

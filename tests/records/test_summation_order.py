@@ -23,7 +23,7 @@ from test_records_sources import ARRAYS, TABLES
 
 from discreet.door import Curator
 from discreet.models.mixture.joint_release import JointMixture
-from discreet.queries.adapted import Grouped
+from discreet.queries.adaptors import Grouped
 from discreet.queries.counts.count_queries import Bins
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.models.model_query import ModelQuery

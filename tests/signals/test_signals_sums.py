@@ -21,7 +21,7 @@ from discreet.door import Curator, StreamMechanism
 from discreet.noise import GaussianNoise
 from discreet.queries.search import worst_neighbours
 from discreet.queries.series import series_sums as step_sums_module
-from discreet.queries.series.blt import BufferedRun, BufferedTotals, factorize_buffered, fit_factor
+from discreet.queries.series.buffered_toeplitz import BufferedRun, BufferedTotals, factorize_buffered, fit_factor
 from discreet.queries.series.factorization import (
     BETWEEN,
     BETWEEN_NORM,

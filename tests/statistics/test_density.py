@@ -12,7 +12,7 @@ from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.door.curator import Curator
 from discreet.guarantees import Guarantee
-from discreet.queries.adapted import scale_column
+from discreet.queries.adaptors import scale_column
 from discreet.queries.bound import Bound
 from discreet.queries.moments.cosines import Cosines, cosines_at, heat_weights, power_weights
 from discreet.queries.question import Query

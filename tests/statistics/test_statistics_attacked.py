@@ -179,7 +179,7 @@ def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
         right = QuantileMechanism.spread
         monkeypatch.setattr(QuantileMechanism, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)
     else:
-        from discreet.queries.adapted import Grouped
+        from discreet.queries.adaptors import Grouped
 
         monkeypatch.setattr(Grouped, "bound", property(lambda self: self.query.bound))
     what = ASKED["quantiles by" if fault == "quantiles" else "count"]

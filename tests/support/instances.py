@@ -26,7 +26,7 @@ from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_sums import clip_to_ball
 from discreet.models.table.column_maps import project_to_simplex
 from discreet.models.table.table_model import TableModel, TablePool
-from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within
+from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
 from discreet.queries.functions.factored_scores import FactoredSum

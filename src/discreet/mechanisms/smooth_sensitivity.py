@@ -19,7 +19,7 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.trial import check_share, require_one_row_per_unit, require_public_rows, try_function
 from discreet.noise import Bits
-from discreet.queries.adapted import column_limits
+from discreet.queries.adaptors import column_limits
 from discreet.queries.functions.admissible_noise import AdmissibleNoise, LaplaceSlide, StudentNoise
 from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian
 from discreet.queries.functions.smooth_noise import SmoothFunction, box_width

@@ -7,7 +7,7 @@ derives sensitivities and clips contributions to their bound, ``search`` attacks
 files.
 
 The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (regularised losses of labelled rows),
-``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over some columns, rows or
+``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adaptors``, queries over some columns, rows or
 groups. A test checks that no question and no mechanism of the library is defined elsewhere.
 
 Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``.

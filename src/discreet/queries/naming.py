@@ -32,7 +32,7 @@ PLACES = {
         "discreet.models.mixture.one_gaussian": "OneGaussian",
         "discreet.models.mixture.own_coordinates": "Clipping Shape",
         "discreet.models.table.table_model": "TableModel TablePool",
-        "discreet.queries.adapted": "Grouped OfColumns Weighted Within",
+        "discreet.queries.adaptors": "Grouped OfColumns Weighted Within",
         "discreet.queries.counts.count_queries": "Bins Count Histogram Margins Mode",
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",

@@ -27,6 +27,7 @@ Imports these rooms and no others: ``arguments``, ``plain``, ``ledger``, ``sql``
 [107.0, 300.0]
 """
 
+from discreet.records.complete_rows import check_finite
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.bounds import Bounds, read_bounds, space_of
 from discreet.records.declared.box import Box
@@ -35,7 +36,6 @@ from discreet.records.declared.conditions import Condition
 from discreet.records.declared.schema import Schema
 from discreet.records.declared.space import Space
 from discreet.records.opening import as_records, dataset_name, open_records
-from discreet.records.owned import check_finite
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
 from discreet.records.sources.engines import Table

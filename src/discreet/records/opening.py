@@ -4,8 +4,8 @@
 possible without the data, and then chooses the source by the library that the data comes from.
 
 ``open_records`` also takes bounds in the short forms of ``declared.bounds``, lists and single columns. Rows in memory
-with bounds alone are checked for NaN, infinities and text (``owned``), which is the owner's own path and outside of the
-guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
+with bounds alone are checked for NaN, infinities and text (``complete_rows``), which is the owner's own path and
+outside of the guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
 
 This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
 are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by a person who
@@ -27,13 +27,13 @@ from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
+from discreet.records.complete_rows import check_owned
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.bounds import fill_number_gaps, read_bounds
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
 from discreet.records.generic_arrays import to_host
-from discreet.records.owned import check_owned
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells

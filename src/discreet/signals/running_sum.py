@@ -12,7 +12,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, format_value
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.queries.series.blt import factorize_buffered
+from discreet.queries.series.buffered_toeplitz import factorize_buffered
 from discreet.queries.series.factorization import Blocks, DoublingSums, Factorization, Tree, TreeSums, square_root
 from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal

@@ -28,7 +28,7 @@ from discreet.door import Curator, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.adapted import column_limits
+from discreet.queries.adaptors import column_limits
 from discreet.queries.question import Query, additive_loss
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
 from discreet.queries.series.series_sums import ColumnSums, StepSums

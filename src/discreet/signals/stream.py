@@ -1,10 +1,9 @@
 """``Stream``: a private running sum over rows that arrive step by step.
 
-At step t the rows of that step are summed to S_t, and k private buffers compute u_t = (C·S)_t (``blt``). The door
-releases u_t with noise (``door.schedule``), and k public buffers compute the running sum from the releases. Everything
-is paid for at the beginning. The buffers are the only private state. The proof, float error included, is beside the
-question (``queries.series.stream_sums``).
-"""
+At step t the rows of that step are summed to S_t, and k private buffers compute u_t = (C·S)_t (``buffered_toeplitz``).
+The door releases u_t with noise (``door.schedule``), and k public buffers compute the running sum from the releases.
+Everything is paid for at the beginning. The buffers are the only private state. The proof, float error included, is
+beside the question (``queries.series.stream_sums``). """
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from discreet.door.schedule import StreamMechanism
 from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
 from discreet.ledger import Ledger
 from discreet.noise import Bits
-from discreet.queries.series.blt import BufferedRun, BufferedTotals, fit_factor
+from discreet.queries.series.buffered_toeplitz import BufferedRun, BufferedTotals, fit_factor
 from discreet.queries.series.factorization import MOST_BLOCKS, WITHIN
 from discreet.queries.series.operators import MOST_STEPS, UP
 from discreet.queries.series.stream_sums import StreamSums

@@ -20,7 +20,7 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
 from discreet.noise import Bits
-from discreet.queries.adapted import Grouped
+from discreet.queries.adaptors import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
 from discreet.records.cells import format_day

@@ -32,7 +32,7 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits
-from discreet.queries.adapted import Within
+from discreet.queries.adaptors import Within
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
 from discreet.queries.ranks.column_steps import Scale

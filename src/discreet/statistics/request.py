@@ -26,7 +26,7 @@ from discreet.door import Curator, open_rows
 from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.queries.adapted import Grouped, OfColumns, Weighted, column_limits
+from discreet.queries.adaptors import Grouped, OfColumns, Weighted, column_limits
 from discreet.queries.counts.grids import Grid
 from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records

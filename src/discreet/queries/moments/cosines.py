@@ -34,7 +34,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, nonnegative
-from discreet.queries.adapted import scale_column
+from discreet.queries.adaptors import scale_column
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box

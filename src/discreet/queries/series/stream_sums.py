@@ -1,7 +1,8 @@
 """Running sums of a stream: numbers that become known one after the other, each released with noise of its own.
 
-At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), and u_t is
-released with Gaussian noise. What comes next may depend on what was released before: people react to published numbers.
+At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``buffered_toeplitz``),
+and u_t is released with Gaussian noise. What comes next may depend on what was released before: people react to
+published numbers.
 
 *Adaptivity.* Let two neighbouring streams have distance Σ_t (u_t − u'_t)² ≤ Δ² whatever was released before. Step t is
 a Gaussian mechanism of loss μ_t = |u_t − u'_t|/σ, which may depend on earlier releases, and Σμ_t² ≤ (Δ/σ)² always. Such

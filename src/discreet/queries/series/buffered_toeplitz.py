@@ -1,4 +1,4 @@
-"""Buffered linear Toeplitz factors: nearly the square root, with a few numbers of memory.
+"""Buffered linear Toeplitz (BLT) factors of running sums: near the optimal square root, with a few numbers of memory.
 
 The square root (1 − z)^(−1/2) needs all of the past at each step. Instead take the rational
 
