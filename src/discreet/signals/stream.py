@@ -3,7 +3,8 @@
 At step t the rows of that step are summed to S_t, and k private buffers compute u_t = (C·S)_t (``buffered_toeplitz``).
 The door releases u_t with noise (``door.schedule``), and k public buffers compute the running sum from the releases.
 Everything is paid for at the beginning. The buffers are the only private state. The proof, float error included, is
-beside the question (``queries.series.stream_sums``). """
+beside the question (``queries.series.stream_sums``).
+"""
 
 from __future__ import annotations
 
