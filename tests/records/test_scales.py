@@ -503,7 +503,8 @@ def test_synthetic_rows_are_as_declared(mixture, people, loaded):
     assert pl.DataFrame(drawn)["admitted"].dtype == pl.Date
     assert np.log(frame.income).mean() == pytest.approx(np.log(people.income).mean(), abs=0.1)
     assert abs(frame.admitted.mean() - people.admitted.mean()) < pd.Timedelta(days=20)
-    again = dp.TableMixture(2, epsilon=20.0, delta=1e-6, n_steps=3, schema=SCHEMA).fit(frame)  # what is drawn can be read again
+    how = {"epsilon": 20.0, "delta": 1e-6, "n_steps": 3}
+    again = dp.TableMixture(2, **how, schema=SCHEMA).fit(frame)  # what is drawn can be read again
     assert again.weights_ @ again.means_ == pytest.approx(model.weights_ @ model.means_, rel=0.05)
 
 
@@ -646,7 +647,7 @@ def test_an_attack_on_a_mean_of_dates():
 
 
 def test_an_attack_on_a_fitted_table(mixture, people):
-    """Of one component, one step and a fifteenth of the pairs; of the fit that other tests look at by ``make audit``."""
+    """Of one component, one step and every 15th pair; of the fit that other tests look at by ``make audit``."""
     subject, pairs = mixture, None
     if not LONG:
         subject = dp.TableMixture(1, epsilon=20.0, delta=1e-6, n_steps=1, schema=SCHEMA).fit(people)

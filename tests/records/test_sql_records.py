@@ -689,7 +689,7 @@ def test_a_unit_may_have_any_name(kind, written):
     """One table has all of them, so that each also stands beside the others."""
     names = ["rowid", "Filename", "u", "many", "read", "kept", "t0", "x0", "file_row_number", "order"]
     rows = pa.table(
-        {"rank": [1.0, 2.0, 4.0, 8.0, 16.0], **dict.fromkeys(names, [9, 3, 5, 9, 9]), "RANK_": [5.0] * 5}
+        {"rank": [1.0, 2.0, 4.0, 8.0, 16.0], **{name: [9, 3, 5, 9, 9] for name in names}, "RANK_": [5.0] * 5}
     )
     table = written(kind, rows)
     for unit in names:
