@@ -197,14 +197,14 @@ def test_medians_and_their_steps(people, days):
 def test_m_estimates(people, days):
     result = ask(statistics.huber_location, people, "income", scale=0.5)
     assert result.value == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.05)
-    low, high = result.interval(draws=100)
+    low, high = result.interval(draws=40)
     assert low < result.value < high
     assert result.edges[0][0] == 1.0
     assert result.edges[0][-1] == 1e6
     dated = ask(statistics.m_estimate, people, "admitted", loss="absolute")
     assert dated.value == pytest.approx(np.median(days), abs=10.0)
     assert repr(dated).startswith(f"<{format_day(dated.value)}")
-    assert pickle.loads(pickle.dumps(result)).interval(draws=100) == (low, high)
+    assert pickle.loads(pickle.dumps(result)).interval(draws=40) == (low, high)
 
 
 def test_a_loss_of_ones_own_sees_values(people):
