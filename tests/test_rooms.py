@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -37,15 +39,23 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
-def imported_names(path: Path) -> set[str]:
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return the imports and classes of a file, anywhere in it."""
+    found = (ast.Import, ast.ImportFrom, ast.ClassDef)
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, found)]
+
+
+@cache
+def imported_names(path: Path) -> frozenset[str]:
     result = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute, so that this test can read them"
             result |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return result
+    return frozenset(result)
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -91,16 +101,22 @@ def test_the_map_catches_an_import_from_below(tmp_path):
     assert imported_rooms(wrong) == {"datasets", "noise"}
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["discreet", "discreet.noise", "discreet.ledger", "discreet.records", "discreet.door", "discreet.datasets"],
-)
-def test_importing_pulls_in_nothing_heavy(module):
-    code = f"import sys, {module}; print(*sys.modules)"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    )
-    assert not loaded & HEAVY
+LIGHT = ["discreet", "discreet.noise", "discreet.ledger", "discreet.records", "discreet.door", "discreet.datasets"]
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Import one after another in one process, and return what is loaded after each: it only ever grows."""
+    code = f"import importlib, json, sys; one = importlib.import_module\nfor name in {LIGHT}: "
+    code += "one(name); print(json.dumps(list(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return {name: set(json.loads(line)) for name, line in zip(LIGHT, run.stdout.splitlines(), strict=True)}
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_importing_pulls_in_nothing_heavy(module, loaded):
+    assert module in loaded[module]
+    assert not loaded[module] & HEAVY
 
 
 @pytest.mark.parametrize("name", discreet.__all__)
@@ -163,7 +179,7 @@ def test_no_file_name_stands_twice():
 def test_no_class_name_stands_twice():
     places = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, set()).add(str(path.relative_to(SOURCE)))
     assert {name: files for name, files in places.items() if len(files) > 1} == {}

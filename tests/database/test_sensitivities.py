@@ -15,6 +15,7 @@ from discreet.database import sensitivities as exact
 from discreet.guarantees import Neighbors
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.records import Box
+from effort import size
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 PAGE = Path(__file__).parents[2] / "docs" / "sensitivities.md"
@@ -105,7 +106,7 @@ def worst(statistic, n, d, norm, relation):
     rng = np.random.default_rng(n * 100 + d)
     n += relation is ADD  # a second database with a row less must have rows
     result = max(length(each, norm) for each in moves(statistic, n, d, relation))
-    for _ in range(4):
+    for _ in range(size(2, 4)):
         start = rng.uniform(size=(n + 1, d))
         start[-2:] = rng.choice([0.1, 0.9], size=(2, 1)) + rng.uniform(-0.05, 0.05, (2, d))
         climbed = minimize(

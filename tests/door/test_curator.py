@@ -29,6 +29,7 @@ from discreet.queries.counts.count_queries import Histogram, Mode
 from discreet.queries.mechanism import Additive, Euclidean, Exponential, Mechanism, NoisyMax
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Number, Schema
+from effort import size
 from goodness import binomial_p, chi_square_p
 
 ROWS = np.random.default_rng(0).uniform(0.0, 10.0, (500, 3))
@@ -98,6 +99,9 @@ def test_what_is_public_about_the_size():
         dp.Curator(ROWS, space=BOX, neighbors="add-remove", at_most=10)
 
 
+DRAWS = size(1000, 3000)  # of 1,000, twice or half the loss lies more than 10 deviations off
+
+
 class TestSelection:
     COUNTS = np.array([30, 25, 10])
 
@@ -111,17 +115,17 @@ class TestSelection:
     def test_the_exponential_mechanism_has_its_law(self, curator, seeded):
         """P ∝ e^(ε·count/2) under replace-one."""
         bits, loss = seeded(3), dp.BoundedRangeLoss(0.2)
-        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(3000)]
+        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(DRAWS)]
         noise = np.exp(0.2 * self.COUNTS / 2.0)
         assert chi_square_p(np.bincount(drawn, minlength=3), noise / noise.sum()) > FALSE_ALARM
 
     def test_the_noisy_maximum_has_its_law(self, curator, seeded):
         bits, loss = seeded(4), dp.PureLoss(0.2)
-        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(3000)]
+        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(DRAWS)]
         rng = np.random.default_rng(0)
         truth = np.bincount(np.argmax(self.COUNTS + rng.laplace(scale=10.0, size=(400_000, 3)), axis=1)) / 400_000
         for candidate in range(3):
-            assert binomial_p(drawn.count(candidate), 3000, truth[candidate]) > FALSE_ALARM
+            assert binomial_p(drawn.count(candidate), DRAWS, truth[candidate]) > FALSE_ALARM
 
     def test_a_selection_is_charged_as_what_it_is(self, curator):
         release = curator.measure(Mode(3), dp.BoundedRangeLoss(0.5))
@@ -588,7 +592,7 @@ def test_killing_a_curator_never_leaves_a_release_without_its_spend(tmp_path):
     dp.Curator(ROWS, space=BOX, name="rows", ledger=str(path)).measure(Sum(BOX.for_columns(3)), dp.GaussianLoss(0.01))
     log.write_text("released\n")
     rng = np.random.default_rng(0)
-    for _ in range(12):
+    for _ in range(size(4, 12)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking a process that has threads
             child = os.fork()

@@ -9,9 +9,11 @@ import sys
 
 import pytest
 
+from effort import size
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-KILLS = 100
+KILLS = size(30, 100)
 
 # Imports once; forks a child that spends and releases in a loop; kills it; looks at what it left. Every tenth child
 # begins with a new file, so that some die while they make it.

@@ -20,8 +20,8 @@ from effort import LONG, measured, size
 from load_spenders import NAME
 
 PROCESSES = 8
-ASKED = size(25, 1250)  # by each of them
-FITTING = size(190, 9900)  # of all that are asked, as many releases of this size as the limit admits
+ASKED = size(12, 1250)  # by each of them
+FITTING = size(90, 9900)  # of all that are asked, as many releases of this size as the limit admits
 PROMISE = dp.Guarantee(1.0, 1e-6)
 
 

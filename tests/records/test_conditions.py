@@ -28,6 +28,7 @@ from discreet.records.declared.schema import as_reading
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows
 from ideal_rows import ideal_rows
+from pairwise import pairwise
 
 NUMBERS = ("age", "blood pressure", "größe", "a`b", "class", "c0")
 CATEGORIES = {"sex": ("female", "male", "other"), "flag": (False, True), "code": (1, 2, "x"), "odd name": ("it's", '"')}
@@ -649,9 +650,14 @@ def test_a_view_has_the_ledger_the_name_and_the_unit(tmp_path):
     assert len(list(curator.ledger.history("nine"))) == 1
 
 
-@pytest.mark.parametrize("limit", [None, 2])
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("kind", ["numpy", "pandas", "polars", "arrow", "parquet folder", "dask data frame"])
+@pytest.mark.parametrize(
+    ("kind", "relation", "limit"),
+    pairwise(
+        ["numpy", "pandas", "polars", "arrow", "parquet folder", "dask data frame"],
+        ["replace-one", "add-remove"],
+        [None, 2],
+    ),
+)
 def test_statistics_are_those_of_the_rows_that_are_left(kind, relation, limit, tmp_path, seeded):
     """Noise at ε = 10⁶ is below 1e-3 of each tolerance; the seeds are fixed."""
     view = curator_of(kind, tmp_path, relation=relation, limit=limit).where(WHERE)

@@ -17,6 +17,7 @@ import discreet as dp
 from discreet import statistics as st
 from discreet.planning.recognition import recognize
 from discreet.records import dataset_name, open_records, read_bounds
+from kept_connections import kept_connections
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"age": RNG.uniform(20, 80, 400), "pressure": RNG.uniform(100, 200, 400)})
@@ -194,8 +195,9 @@ class TestNames:
         with duckdb.connect(str(path)) as connection:
             connection.register("frame", FRAME)
             connection.execute("CREATE TABLE visits AS SELECT * FROM frame")
-        for table in (None, "visits", "main.visits"):
-            assert self.ask(tmp_path, path, table) == ["main.visits"]
+        with kept_connections():
+            for table in (None, "visits", "main.visits"):
+                assert self.ask(tmp_path, path, table) == ["main.visits"]
 
     def test_names_with_points_are_told_apart(self, tmp_path):
         path = tmp_path / "clinic.duckdb"
@@ -215,8 +217,9 @@ class TestNames:
                 connection.execute(
                     f"INSERT INTO {name} SELECT 20 + i % 60, 100 + i % 90 FROM generate_series(1, 500) i"
                 )
-        for table in ("visits", f"{schema}.visits"):
-            assert self.ask(tmp_path, server.url(schema), table) == [f"{schema}.visits"]
+        with kept_connections():
+            for table in ("visits", f"{schema}.visits"):
+                assert self.ask(tmp_path, server.url(schema), table) == [f"{schema}.visits"]
         assert dataset_name(dp.Table(server.url(schema), "Visits")) == f"{schema}.Visits"
         assert dataset_name(dp.Table(server.url(schema), "a.b")) == f'{schema}."a.b"'
 

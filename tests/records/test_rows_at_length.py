@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from array_api_compat import array_namespace
 from discreet.records import Category, Contributions, Date, Number, Records, Schema, Table, as_records
 from effort import measured, size
 from ideal_rows import ideal_rows
+from kept_connections import kept_connections
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -283,12 +284,14 @@ class Place:
 
 
 @pytest.fixture
-def place(request: Any, tmp_path: Any, monkeypatch: Any) -> Place:
-    if "PostgreSQL" not in request.node.name:
-        return Place(tmp_path, None)
-    running = request.getfixturevalue("server")
-    monkeypatch.setenv("PGPASSWORD", running.password)
-    return Place(tmp_path, running)
+def place(request: Any, tmp_path: Any, monkeypatch: Any) -> Iterator[Place]:
+    with kept_connections():
+        if "PostgreSQL" not in request.node.name:
+            yield Place(tmp_path, None)
+            return
+        running = request.getfixturevalue("server")
+        monkeypatch.setenv("PGPASSWORD", running.password)
+        yield Place(tmp_path, running)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -37,6 +37,7 @@ from discreet.sql.traced import NotTraceable
 from effort import LONG
 from ideal_rows import ideal_rows
 from instances import QUERIES
+from kept_connections import kept_connections
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -52,19 +53,20 @@ SPECIAL = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 1e-310
 def database(server, monkeypatch):
     """Give a schema of its own, with the password in the environment, as the documentation says."""
     monkeypatch.setenv("PGPASSWORD", server.password)
-    return _Database(server)
+    schema = server.new_schema()
+    with server.connect(schema) as connection:
+        yield _Database(server, schema, connection)
 
 
 class _Database:
-    def __init__(self, running):
-        self.server, self.schema = running, running.new_schema()
+    def __init__(self, running, schema, connection):
+        self.server, self.schema, self.connection = running, schema, connection
         self.url = running.url(self.schema, password=False)
 
     def run(self, *statements):
-        with self.server.connect(self.schema) as connection:
-            for statement in statements:
-                result = connection.execute(statement)
-            return result.fetchall() if result.description else None
+        for statement in statements:
+            result = self.connection.execute(statement)
+        return result.fetchall() if result.description else None
 
     def table(self, rows, name="t", types=None):
         """Write an Arrow table."""
@@ -76,7 +78,7 @@ class _Database:
         ]
         self.run(f"CREATE TABLE {sql_text.quote_identifier(name)} ({', '.join(columns)})")
         copying = f"COPY {sql_text.quote_identifier(name)} FROM STDIN"
-        with self.server.connect(self.schema) as connection, connection.cursor().copy(copying) as sink:
+        with self.connection.cursor() as cursor, cursor.copy(copying) as sink:
             for row in rows.to_pylist():
                 sink.write_row(list(row.values()))
         return Table(self.url, name)
@@ -92,7 +94,7 @@ def stored(rows, path, name="t"):
 
 @pytest.fixture
 def written(request, tmp_path):
-    """Write an Arrow table as a kind of place says."""
+    """Write an Arrow table as a kind of place says; connections to it are kept."""
 
     def write(kind, rows):
         path = tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}"
@@ -109,7 +111,15 @@ def written(request, tmp_path):
             pq.write_table(rows.slice(start, step), path / f"{part}.parquet", row_group_size=50)
         return Table(path if kind == "folder" else path / "0.parquet")
 
-    return write
+    with kept_connections():
+        yield write
+
+
+@pytest.fixture
+def kept():
+    """Keep connections to tables that a test reads many times."""
+    with kept_connections():
+        yield
 
 
 def by_database(records, query):
@@ -300,6 +310,7 @@ def test_days_are_the_same_summed_by_a_database(kind, written, request):
             as_records(table, schema=numbers(name))
 
 
+@pytest.mark.usefixtures("kept")
 def test_days_that_python_does_not_have_are_missing_in_a_database(database, tmp_path):
     odd = ["infinity", "-infinity", "2020-01-01", "0001-01-01", "9999-12-31", "12000-01-01"]
     before = ["4713-01-01 BC", "0044-03-15 BC"]
@@ -336,6 +347,7 @@ def test_logarithms_are_those_of_rows_in_memory(kind, written):
         assert np.array_equal(result, memory.gather(lambda block: block.x, 1))
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_view_needs_the_owners_word(database, tmp_path):
     """Its rows may have other people in them."""
     with duckdb.connect(str(tmp_path / "v.duckdb")) as connection:
@@ -360,6 +372,7 @@ def test_a_view_needs_the_owners_word(database, tmp_path):
         assert plain(as_records(table, schema=numbers("a")))[0].tolist() == [2.0]
 
 
+@pytest.mark.usefixtures("kept")
 def test_every_type_of_postgresql_is_read_as_in_memory(database):
     rows = pa.table(
         {
@@ -451,6 +464,7 @@ def test_what_a_database_reads_otherwise_is_not_for_it(tmp_path, written):
     assert plain(as_records(view, schema=numbers("a")))[0].tolist() == [10.0]
 
 
+@pytest.mark.usefixtures("kept")
 def test_views_children_and_indices_of_postgresql(database):
     """An order in which the planner would rather read rows changes nothing."""
     database.run(
@@ -477,6 +491,7 @@ def test_views_children_and_indices_of_postgresql(database):
             assert records.units == 8
 
 
+@pytest.mark.usefixtures("kept")
 def test_no_row_makes_postgresql_fail(database):
     """Boxes of any size and place: PostgreSQL raises where a product or quotient underflows or overflows."""
     rng = np.random.default_rng(5)
@@ -670,15 +685,18 @@ def test_names_are_names(kind, written):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "unit", ["rowid", "Filename", "u", "many", "read", "kept", "t0", "x0", "file_row_number", "order"]
-)
-def test_a_unit_may_have_any_name(kind, unit, written):
-    rows = pa.table({"rank": [1.0, 2.0, 4.0, 8.0, 16.0], unit: [9, 3, 5, 9, 9], "RANK_": [5.0] * 5})
-    records = as_records(written(kind, rows), schema=numbers("rank", "RANK_"), unit=unit, max_rows=2, order="rank")
-    by_sql, streamed = plain(records)
-    assert by_sql.tolist() == streamed.tolist() == [15.0, 20.0]
-    assert records.units == 3
+def test_a_unit_may_have_any_name(kind, written):
+    """One table has all of them, so that each also stands beside the others."""
+    names = ["rowid", "Filename", "u", "many", "read", "kept", "t0", "x0", "file_row_number", "order"]
+    rows = pa.table(
+        {"rank": [1.0, 2.0, 4.0, 8.0, 16.0], **{name: [9, 3, 5, 9, 9] for name in names}, "RANK_": [5.0] * 5}
+    )
+    table = written(kind, rows)
+    for unit in names:
+        records = as_records(table, schema=numbers("rank", "RANK_"), unit=unit, max_rows=2, order="rank")
+        by_sql, streamed = plain(records)
+        assert by_sql.tolist() == streamed.tolist() == [15.0, 20.0], unit
+        assert records.units == 3, unit
 
 
 def test_names_that_duckdb_cannot_tell_apart_are_refused(tmp_path):
@@ -712,6 +730,7 @@ def test_a_path_is_one_file(name, tmp_path, monkeypatch):
     assert plain(text)[1].tolist() == [1.0]
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
 def test_tables_are_found_by_their_names(kind, tmp_path, request):
     names = ['the "old" one', "a.b", "'; DROP TABLE t; --", "main"]
@@ -772,6 +791,7 @@ def test_a_servers_habits_change_no_category(database):
         database.run("ALTER ROLE keeper RESET ALL")
 
 
+@pytest.mark.usefixtures("kept")
 def test_text_is_compared_character_by_character(database, tmp_path):
     database.run(
         "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
@@ -940,9 +960,9 @@ def test_no_error_shows_a_password(url):
         assert "cret" not in repr(Table(url, "t"))
 
 
-def test_threads_share_a_table(written):
-    rows = special_rows(2000, seed=4)
-    records = as_records(written("parquet", rows), schema=numbers("a", "b"), unit="person", max_rows=5)
+def test_threads_share_a_table(tmp_path):
+    pq.write_table(special_rows(2000, seed=4), tmp_path / "t.parquet", row_group_size=50)
+    records = as_records(Table(tmp_path / "t.parquet"), schema=numbers("a", "b"), unit="person", max_rows=5)
     expected, result = plain(records), []
     threads = [threading.Thread(target=lambda: result.append(plain(records))) for _ in range(4)]
     for thread in threads:
@@ -984,8 +1004,9 @@ def test_a_large_file_is_not_read_whole(tmp_path):
         pytest.skip("the peak of memory is read from /proc, which this system does not have")
     n, d = 2_000_000, 8
     for name, rows in (("small", 10_000), ("large", n)):
-        columns = pa.table({f"c{j}": np.random.default_rng(j).normal(size=rows) for j in range(d)})
-        pq.write_table(columns, tmp_path / f"{name}.parquet", row_group_size=100_000, use_dictionary=False)
+        columns = pa.table(dict.fromkeys([f"c{j}" for j in range(d)], np.random.default_rng(0).normal(size=rows)))
+        how = {"row_group_size": 100_000, "use_dictionary": False, "compression": "none"}
+        pq.write_table(columns, tmp_path / f"{name}.parquet", **how)
     code = f"""
 import re
 from pathlib import Path

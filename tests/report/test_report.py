@@ -266,7 +266,7 @@ def test_the_labels_are_declared_as_the_target():
 @pytest.mark.parametrize("name", [None, 'my "first" model.json'])
 def test_the_code_of_a_report_computes_its_promise(name, tmp_path, monkeypatch, capsys):
     model = fitted("mixture")
-    page = Page(model.report(file=None if name is None else f"/home/me/{name}").html)
+    page = Page(report_of("mixture") if name is None else model.report(file=f"/home/me/{name}").html)
     assert "/home/me" not in page.text
     code = next(words for words in page.words if words.startswith("import json"))
     (tmp_path / (name or "model.json")).write_text(model.to_json())

@@ -54,6 +54,8 @@ def main(url: str, folder: str, processes: str, number: str, mu: str, method: st
     with suppress(dp.BudgetExceeded):  # what a first spend imports, a fork need not
         ledger = dp.Ledger(url, create=False)
         ledger.preview(NAME, dp.GaussianLoss(float(mu)))
+    curator = dp.Curator(np.full((4, 1), 0.5), space=dp.Box(0.0, 1.0))  # nor what a first release does, unrecorded
+    curator.measure(dp.Sum(curator.space), dp.GaussianLoss(float(mu)))
     running = [
         context.Process(
             target=spender, args=(url, Path(folder) / f"{me}.jsonl", me, int(number), float(mu), together), daemon=True

@@ -85,7 +85,8 @@ def attack(
     Examples
     --------
     >>> import discreet as dp
-    >>> result = dp.audit.attack(dp.PCA(1, bounds=(0, 1), epsilon=1.0), runs=40, confidence=1 - 1e-9, progress=False)
+    >>> pairs = dp.audit.neighbours(dp.Schema({"x": dp.Number(0, 1), "y": dp.Number(0, 1)}))[:2]
+    >>> result = dp.audit.attack(dp.PCA(1, epsilon=1.0), pairs, runs=20, confidence=1 - 1e-9, progress=False)
     >>> result.holds
     True
     """
