@@ -22,7 +22,6 @@ from discreet.inference.rows.layout import Layout, read_public_rows
 from discreet.inference.rows.row_model import get_row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
-from effort import size
 
 # The noise is not seeded, so that short chains may complain; what they give is tested below.
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
@@ -315,11 +314,8 @@ def test_a_loaded_estimator_has_the_same_model():
         assert each.question.contributions(Block(rows(count=2), np.zeros((2, 0), int))).shape[1] == each.question.size
 
 
-def test_draws_of_the_factored_exponential_mechanism(seeded):
-    """Through the same front, alone with the normal likelihood and with sums exactly; 40 rows, 30 of them heads.
-
-    Noise and chains are seeded; ``make audit`` draws three times as often.
-    """
+def test_draws_of_the_factored_exponential_mechanism():
+    """Through the same front, alone with the normal likelihood and with sums exactly; 40 rows, 30 of them heads."""
 
     def score(some, chances):
         return np.log(np.where(some == 1, chances, 1 - np.array(chances)))
@@ -333,11 +329,10 @@ def test_draws_of_the_factored_exponential_mechanism(seeded):
     heads = as_records(np.repeat([1.0, 0.0], [30, 10])[:, None], space=dp.Box(0.0, 1.0), missing="fill")
     curator = dp.Curator(heads)
     mechanism = FactoredExponential(score, np.arange(1, 10) / 10, low=np.log(0.1), high=np.log(0.9))
-    drawn = [mechanism.draw(curator, epsilon=40.0, bits=seeded(i)) for i in range(2)]
-    release = curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(20.0), bits=seeded(2))
-    sizes = {"chains": 2, "draws": size(100, 300), "warmup": size(40, 100), "seed": 0}
-    alone = dp.infer(drawn, model=coin, **sizes)
-    exact = dp.infer([*drawn, release], model=coin, likelihood="exact", **sizes)
+    drawn = [mechanism.draw(curator, epsilon=40.0) for _ in range(2)]
+    release = curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(20.0))
+    alone = dp.infer(drawn, model=coin, chains=2, draws=200, warmup=100, seed=0)
+    exact = dp.infer([*drawn, release], model=coin, likelihood="exact", chains=2, draws=300, warmup=100, seed=0)
     for posterior in (alone, exact):
         low, high = posterior.interval("chance", 0.999)
         assert low < 0.75 < high
