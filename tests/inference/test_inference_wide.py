@@ -30,7 +30,7 @@ from discreet.inference.rows.row_model import RowModel, double_precision, get_ro
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import Logistic
-from effort import LONG, size
+from effort import LONG
 from still_chains import still_chains
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
@@ -38,8 +38,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.In
 ONE = Layout(("x0",))
 
 
-def measured_sum(seeded, count=100, box=(-10.0, 10.0), mu=50.0):
-    data = np.random.default_rng(0).normal(2.0, 1.0, (count, 1))
+def measured_sum(seeded, size=100, box=(-10.0, 10.0), mu=50.0):
+    data = np.random.default_rng(0).normal(2.0, 1.0, (size, 1))
     curator = dp.Curator(data, space=dp.Box(*box))
     return curator.measure(dp.Sum(curator.space), dp.GaussianLoss(mu), bits=seeded(3))
 
@@ -149,7 +149,7 @@ def test_a_spread_that_nothing_tells_stays_open(seeded):
     """
     post = dp.infer(
         measured_sum(seeded, box=(-100.0, 100.0)), centre_and_spread, rows=100.0, undetermined="prior", chains=2,
-        draws=size(300, 600), warmup=size(150, 300), seed=5,
+        draws=600, warmup=300, seed=5,
     )  # fmt: skip
     low, high = np.log(post.interval("s", 0.9))
     assert -2.4 < low < -1.1
