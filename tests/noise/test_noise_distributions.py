@@ -334,10 +334,10 @@ def test_a_query_costs_no_more_than_it_is_said_to():
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 1.0, 1e4])
 def test_spherical_noise_of_any_epsilon_has_a_grid(epsilon):
-    for size in (1, 500):
-        noise = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=size)
+    for width in (1, 500):
+        noise = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=width)
         assert noise.loss(0.7).epsilon > 0.98 * epsilon
-        assert noise.loss(0.7 + 2.0 * noise.grid * math.sqrt(size)).epsilon <= epsilon * (1.0 + 1e-12)
+        assert noise.loss(0.7 + 2.0 * noise.grid * math.sqrt(width)).epsilon <= epsilon * (1.0 + 1e-12)
 
 
 class LongRuns(Bits):
