@@ -14,6 +14,7 @@ from scipy.stats import binom
 import discreet as dp
 from discreet import statistics as st
 from discreet.records import as_records
+from effort import size
 
 SURE = 1e5  # an ε at which noise is far below the tolerances here; no promise, but every formula shows
 RNG = np.random.default_rng(0)
@@ -368,7 +369,7 @@ def held(result, truth, level=0.95):
 class TestLimits:
     """How often limits hold what they speak of; each test fails falsely less than once in 10⁹ times."""
 
-    RUNS = 100
+    RUNS = size(60, 100)  # of 60 limits that hold in half of the cases, and not in 0.95, fail all but surely
 
     def share(self, ask, truth, level=0.95, runs=RUNS):
         hits = np.array([held(ask(seed), truth, level) for seed in range(runs)])
@@ -442,9 +443,7 @@ class TestLimits:
     def test_counts(self, delta, seeded):
         wards = np.array([(TABLE["ward"] == ward).sum() for ward in WARDS])
         curator = dp.Curator(TABLE, schema=SCHEMA)
-        hits = self.share(
-            lambda seed: st.count(curator, by="ward", epsilon=1.0, delta=delta, bits=seeded(seed)), wards
-        )
+        hits = self.share(lambda seed: st.count(curator, by="ward", epsilon=1.0, delta=delta, bits=seeded(seed)), wards)
         assert self.enough(hits)
         assert self.not_too_many(hits[:2])
 
