@@ -60,7 +60,7 @@ def neighbours(world, relation, most):
             if relation is ADD:
                 for row in world:
                     yield rows, (*rows, row)
-            elif size:
+            elif count:
                 for place in sorted({rows.index(row) for row in rows}):
                     rest = rows[:place] + rows[place + 1 :]
                     yield rows, rest  # a row that is dropped for a missing value
