@@ -460,12 +460,7 @@ def run(*words: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 def test_as_a_process_output_is_plain_and_codes_are_those_of_the_help(tmp_path):
     colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
     helped = run("--help", folder=tmp_path, **colours)
-    for code in (
-        "0  success",
-        "1  refused or failed",
-        "2  a mistake in the command",
-        "3  the budget does not admit it",
-    ):
+    for code in ("0  success", "1  refused or failed", "2  a mistake in the command", "3  the budget does not admit it"):
         assert code in helped.stdout
     assert "--install-completion" in helped.stdout
     ran = run("compose", "gaussian:mu=0.1x5", "--delta", "1e-6", folder=tmp_path, **colours)
