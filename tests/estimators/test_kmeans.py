@@ -21,6 +21,7 @@ from discreet.queries.counts.grids import ProjectedGrid
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
+from effort import LONG
 from instances import QUERIES
 from pairwise import pairwise
 
@@ -233,7 +234,10 @@ def test_errors_come_before_anything_is_spent(tmp_path):
 @pytest.mark.parametrize("d", [1, 2, 6])
 def test_no_neighbours_beat_the_bounds(query, d):
     rng = np.random.default_rng(d)
-    for instance in QUERIES[query](rng, d, 2.0):
+    # Each in one space, and in all of them by ``make audit``; ``test_worst_neighbours.py`` has further spaces.
+    every = QUERIES[query](rng, d, 2.0)
+    stride = 1 if LONG else min(len(every), 3)
+    for instance in every[(1, 2, 6).index(d) % stride :: stride]:
         assert all(finding.holds and finding.tight for finding in worst_neighbours(instance, rng))
 
 

@@ -30,6 +30,7 @@ from discreet import (
 )
 from discreet.guarantees import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon, normal_mu
+from effort import size
 
 LOSSES = [
     GaussianLoss(0.3),
@@ -127,7 +128,7 @@ def exact_normal_delta(mu, epsilon):
 def test_the_gaussian_curve_is_never_below_the_truth():
     """Rounded to nearest it was below in half of the cases, by up to 2.4e-13 of itself."""
     rng = np.random.default_rng(0)
-    for _ in range(1500):
+    for _ in range(size(500, 1500)):
         mu = float(10.0 ** rng.uniform(-6.0, 1.2))
         a = rng.uniform(-mu / 2.0, 36.0) if rng.random() < 0.8 else rng.uniform(-mu / 2.0, 0.5)
         epsilon = max(float(mu * (a + mu / 2.0)), 0.0)
@@ -148,7 +149,7 @@ def test_a_subnormal_delta_is_rounded_up_as_well():
 def test_the_noise_of_a_calibration_is_never_too_small():
     """σ, and the ε of a δ, checked with forty digits; half of them were too small by some digits."""
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(size(60, 200)):
         epsilon, delta = float(10.0 ** rng.uniform(-2.0, 1.0)), float(10.0 ** rng.uniform(-12.0, -2.0))
         assert exact_normal_delta(normal_mu(epsilon, delta), epsilon) <= delta
         mus = rng.uniform(0.1, 1.0, 3)

@@ -21,6 +21,7 @@ from discreet.queries.bound import Bound
 from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block
+from effort import size
 from goodness import chi_square_p
 
 CANDIDATES = np.arange(1, 10) / 10
@@ -131,7 +132,7 @@ class TestDraws:
     def test_draws_have_the_law(self, seeded):
         rows, bits = [0.0, 1.0, 1.0, 1.0], seeded(5)
         mechanism = coin()
-        drawn = [mechanism.draw(rows, bounds=(0, 1), epsilon=4.0, bits=bits) for _ in range(1000)]
+        drawn = [mechanism.draw(rows, bounds=(0, 1), epsilon=4.0, bits=bits) for _ in range(size(500, 1000))]
         sums = log_likelihood(as_rows(rows), CANDIDATES).sum(axis=0)
         noise = np.exp(softmax_logs(drawn[0].rate * sums))
         counts = np.bincount([one.index for one in drawn], minlength=9)

@@ -16,6 +16,7 @@ from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss
 from discreet.mechanisms.exponential import compute_spread, make_scores
 from discreet.queries.functions.score_queries import ExponentialChoice
+from effort import size
 from goodness import chi_square_p
 
 VALUES = (0.0, 1.0, 2.0)
@@ -122,7 +123,7 @@ class TestCandidates:
         rows = [0.0, 0.0, 1.0]
         drawn = [
             dm.exponential(counts, rows, VALUES, bounds=(0, 2), sensitivity=1.0, epsilon=EPSILON, bits=bits).index
-            for _ in range(700)
+            for _ in range(size(350, 700))
         ]
         noise = np.exp(log_law(counts, REPLACE)(rows))
         assert chi_square_p(np.bincount(drawn, minlength=3), noise) > FALSE_ALARM
@@ -141,7 +142,7 @@ class TestInterval:
                 dm.exponential_on_interval(
                     self.near, rows, 0, 3, cells=cells, bounds=(0, 2), sensitivity=1.0, epsilon=EPSILON, bits=bits
                 ).value
-                for _ in range(700)
+                for _ in range(size(350, 700))
             ]
         )
         points = (np.arange(cells) + 0.5) / 2

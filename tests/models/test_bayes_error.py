@@ -17,6 +17,7 @@ from discreet.models.classes.bayes_error_limits import (
     bootstrap_limit,
     minimise_k,
 )
+from effort import size
 
 ROOT2 = math.sqrt(2.0)
 
@@ -41,7 +42,7 @@ class TestBounds:
     @pytest.mark.parametrize("classes", [2, 3, 5])
     def test_the_exact_error_is_below_chernoff_and_that_is_below_bhattacharyya(self, classes):
         rng = np.random.default_rng(classes)
-        for _ in range(20):
+        for _ in range(size(8, 20)):
             weights = rng.dirichlet(np.ones(classes))
             means, variances = rng.normal(0.0, 3.0, classes), rng.gamma(2.0, 1.0, classes)
             exact = bayes_error(weights, means, variances)
@@ -169,7 +170,7 @@ class TestTheorem:
     @pytest.mark.parametrize(("total", "std"), [(150, 0.05), (2000, 0.1)])
     def test_limits_hold_and_are_below_the_smaller_prior(self, total, std, distribution, level):
         rng = np.random.default_rng(total)
-        runs, held, known, informative = 120, 0, 0, 0
+        runs, held, known, informative = size(50, 120), 0, 0, 0
         bound = bhattacharyya_bound([0.3, 0.7], self.MEANS, self.VARIANCES)
         noise = ParameterNoise(std, std, 2.0, distribution)
         public = ParameterNoise(std, std, noise=distribution)

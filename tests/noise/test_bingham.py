@@ -16,9 +16,10 @@ from scipy.stats import beta, chi2, kstest, norm, vonmises
 from conftest import FALSE_ALARM
 from discreet.noise import bingham, gibbs_bingham
 from discreet.noise.bingham import _check_matrix, _draw_directions
+from effort import size
 from goodness import binomial_p, chi_square_p
 
-MANY = 100_000
+MANY = size(25_000, 100_000)  # of the short form a mean is still known to 1/160 of a standard deviation
 WRONG_BY = float(norm.isf(FALSE_ALARM / 2))  # standard errors that a mean may be off
 
 SPECTRA = [
@@ -76,11 +77,11 @@ def agrees(sample, mean, variance):
 
 @pytest.mark.parametrize("eigenvalues", SPECTRA, ids=str)
 def test_the_moments_to_compare_with_are_right(eigenvalues):
-    """Σ y_i² = 1 holds for the integrals too, and a million weighted uniform directions agree."""
+    """Σ y_i² = 1 holds for the integrals too, and many weighted uniform directions agree."""
     first, second = moments(eigenvalues)
     assert first.sum() == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_allclose(second.sum(axis=1), first, atol=1e-12)
-    y = np.random.default_rng(1).normal(size=(1_000_000, len(eigenvalues)))
+    y = np.random.default_rng(1).normal(size=(size(200_000, 1_000_000), len(eigenvalues)))
     squares = y**2 / (y**2).sum(axis=1, keepdims=True)
     weights = np.exp(squares @ (np.array(eigenvalues) - max(eigenvalues)))
     errors = np.sqrt((weights[:, None] ** 2 * (squares - first) ** 2).sum(axis=0)) / weights.sum()
@@ -176,13 +177,13 @@ def test_a_hugely_negative_eigenvalue_leaves_the_rest_alone(seeded):
     assert kstest(v[:, 2], axial_cdf(3.0, 3)).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("size", [1e308, 1.7e308, -1.7e308, 5e-324])
-def test_no_finite_matrix_overflows(seeded, size):
-    for matrix in [np.full((3, 3), size), np.diag([size, -size, 0.0])]:
+@pytest.mark.parametrize("entry", [1e308, 1.7e308, -1.7e308, 5e-324])
+def test_no_finite_matrix_overflows(seeded, entry):
+    for matrix in [np.full((3, 3), entry), np.diag([entry, -entry, 0.0])]:
         v = bingham(matrix, seeded(10))
         assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-14)
-    if abs(size) > 1.0:
-        assert abs(v[0 if size > 0.0 else 1]) == 1.0
+    if abs(entry) > 1.0:
+        assert abs(v[0 if entry > 0.0 else 1]) == 1.0
 
 
 @pytest.mark.parametrize("value", [0.0, -3.0, 1e12])
@@ -201,7 +202,7 @@ def test_in_one_dimension_it_is_a_fair_sign(seeded, value):
 )
 def test_a_thousand_dimensions(seeded, eigenvalues):
     gaps = max(eigenvalues) - eigenvalues
-    v = draws(np.diag(eigenvalues), seeded(12), 100)
+    v = draws(np.diag(eigenvalues), seeded(12), size(30, 100))
     np.testing.assert_allclose(np.linalg.norm(v, axis=1), 1.0, rtol=1e-13)
     if gaps.any():
         first, second = moments(eigenvalues)
@@ -269,14 +270,14 @@ def test_a_frame_is_orthonormal(seeded, q, k):
 def test_one_draw_at_a_time_has_the_distribution(seeded):
     bits = seeded(20)
     axis = rotation(3)[0]
-    v = np.array([bingham(4.0 * np.outer(axis, axis), bits) for _ in range(3_500)])
+    v = np.array([bingham(4.0 * np.outer(axis, axis), bits) for _ in range(size(1_000, 3_500))])
     assert kstest(v @ axis, axial_cdf(4.0, 3)).pvalue > FALSE_ALARM
 
 
 def test_one_column_has_the_distribution_of_a_direction(seeded):
     bits = seeded(17)
     axis = rotation(3)[0]
-    v = np.array([gibbs_bingham(4.0 * np.outer(axis, axis), 1, 1, bits)[:, 0] for _ in range(3_500)])
+    v = np.array([gibbs_bingham(4.0 * np.outer(axis, axis), 1, 1, bits)[:, 0] for _ in range(size(1_000, 3_500))])
     assert kstest(v @ axis, axial_cdf(4.0, 3)).pvalue > FALSE_ALARM
 
 
@@ -285,7 +286,7 @@ def test_two_columns_of_three_leave_a_direction_of_the_opposite_matrix(seeded, e
     """VVᵀ = I − uuᵀ, so tr(VᵀMV) = tr M − uᵀMu: u has the Bingham distribution of −M."""
     bits, turn = seeded(18), rotation(3)
     matrix = turn @ np.diag(eigenvalues) @ turn.T
-    frames = np.array([gibbs_bingham(matrix, 2, 6, bits) for _ in range(500)])
+    frames = np.array([gibbs_bingham(matrix, 2, 6, bits) for _ in range(size(200, 500))])
     left = (np.cross(frames[:, :, 0], frames[:, :, 1]) @ turn) ** 2
     m = np.array(eigenvalues)
     first, second = moments(-m)
@@ -297,7 +298,7 @@ def test_two_columns_of_three_leave_a_direction_of_the_opposite_matrix(seeded, e
 
 def test_a_full_frame_is_uniform(seeded):
     bits = seeded(19)
-    frames = np.array([gibbs_bingham(np.diag([0.0, 5.0, 9.0]), 3, 1, bits) for _ in range(1_000)])
+    frames = np.array([gibbs_bingham(np.diag([0.0, 5.0, 9.0]), 3, 1, bits) for _ in range(size(500, 1_000))])
     for i, j in itertools.product(range(3), repeat=2):
         assert kstest(frames[:, i, j], axial_cdf(0.0, 3)).pvalue > FALSE_ALARM
     assert binomial_p((np.linalg.det(frames) > 0.0).sum(), len(frames), 0.5) > FALSE_ALARM

@@ -400,7 +400,7 @@ def in_public(plan, drawn):
 
 def test_the_numbers_of_a_stream_lie_on_one_grid(seeded):
     """They come one after the other; the low bits of neighbours are a coin there too."""
-    many, result = size(1_500, 60_000), []
+    many, result = size(500, 60_000), []
     for value in (0.0, TINY):
         curator = Curator(np.zeros((0, 1)), space=dp.Box(0.0, 1.0))
         question = StreamSums(0.0, 1.0, 1.0, many, many, 10**6)

@@ -27,9 +27,11 @@ from discreet.noise import (
     geometric,
     uniform_integers,
 )
+from effort import size
 from goodness import binomial_p, chi_square_p, counts_between
 
-MANY = 4_000_000
+MANY = 4_000_000  # with fewer a scale wrong by half a percent would not be caught
+FEWER = size(500_000, 2_000_000)
 
 
 def rounded_normal(fineness: int, low: int, high: int) -> np.ndarray:
@@ -49,20 +51,20 @@ def test_coarse_rounded_gaussian(seeded, fineness, reach):
 
 
 def test_fine_rounded_gaussian(seeded):
-    noise = GaussianNoise(1.0)
-    sample = noise.sample(MANY, seeded(40))
+    noise, many = GaussianNoise(1.0), size(1_000_000, MANY)
+    sample = noise.sample(many, seeded(40))
     z = sample * noise.grid
     cells = np.floor(ndtr(z) * 4096).astype(np.int64)
     assert chi_square_p(np.bincount(cells, minlength=4096), np.full(4096, 1 / 4096)) > FALSE_ALARM
     low_bits = np.bincount(sample & 1023, minlength=1024)
     assert chi_square_p(low_bits, np.full(1024, 1 / 1024)) > FALSE_ALARM
-    assert binomial_p((z > 0).sum(), MANY, 0.5) > FALSE_ALARM
+    assert binomial_p((z > 0).sum(), many, 0.5) > FALSE_ALARM
     for t in [3.0, 4.0, 4.5, 5.0]:
         for side in [1, -1]:
-            assert binomial_p((side * z > t).sum(), MANY, norm.sf(t)) > FALSE_ALARM
+            assert binomial_p((side * z > t).sum(), many, norm.sf(t)) > FALSE_ALARM
     # The k-th moment's standard error is √(E Z^2k − (E Z^k)²)/√n.
     for power, mean, square in [(1, 0, 1), (2, 1, 3), (3, 0, 15), (4, 3, 105)]:
-        error = math.sqrt((square - mean**2) / MANY)
+        error = math.sqrt((square - mean**2) / many)
         assert abs((z**power).mean() - mean) < norm.isf(FALSE_ALARM / 2) * error
 
 
@@ -80,7 +82,7 @@ def test_a_scale_wrong_by_half_a_percent_would_be_caught(seeded):
 
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 7.5, 61.03125])
 def test_two_sided_geometric(seeded, scale):
-    sample = GeometricNoise(scale).sample(2_000_000, seeded(3))
+    sample = GeometricNoise(scale).sample(FEWER, seeded(3))
     reach = math.ceil(14 * scale) + 3
     q = math.exp(-1.0 / scale)
     inner = (1.0 - q) / (1.0 + q) * q ** np.abs(np.arange(-reach + 1, reach))
@@ -99,7 +101,7 @@ def test_two_sided_geometric(seeded, scale):
     ],
 )
 def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, noise):
-    x = noise.sample(2_000_000, seeded(4)) * (noise.grid / noise.scale)
+    x = noise.sample(FEWER, seeded(4)) * (noise.grid / noise.scale)
     uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
     cells = np.minimum((uniform * 2048).astype(np.int64), 2047)
     assert chi_square_p(np.bincount(cells, minlength=2048), np.full(2048, 1 / 2048)) > FALSE_ALARM
@@ -109,7 +111,7 @@ def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, noise):
 
 @pytest.mark.parametrize("fineness", [0, 1, 3])
 def test_coarse_rounded_laplace(seeded, fineness):
-    sample = LaplaceNoise(1.0, fineness).sample(2_000_000, seeded(17))
+    sample = LaplaceNoise(1.0, fineness).sample(FEWER, seeded(17))
     reach = 14 * 2**fineness
     edges = (np.arange(-reach, reach) + 0.5) / 2.0**fineness
     below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
@@ -120,7 +122,7 @@ def test_coarse_rounded_laplace(seeded, fineness):
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 33.25])
 def test_one_sided_geometric(seeded, scale):
-    sample = geometric(scale, 2_000_000, seeded(5))
+    sample = geometric(scale, FEWER, seeded(5))
     reach = math.ceil(14 * scale) + 3
     q = math.exp(-1.0 / scale)
     noise = np.append((1.0 - q) * q ** np.arange(reach), q**reach)
@@ -129,21 +131,21 @@ def test_one_sided_geometric(seeded, scale):
 
 @pytest.mark.parametrize("sigma", [0.25, 1.0, 4.75, 100.5])
 def test_discrete_gaussian(seeded, sigma):
-    sample = DiscreteGaussianNoise(sigma).sample(2_000_000, seeded(6))
+    sample = DiscreteGaussianNoise(sigma).sample(FEWER, seeded(6))
     reach = math.ceil(7 * sigma) + 2
     weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2.0)
     assert chi_square_p(counts_between(sample, -reach, reach), weights / weights.sum()) > FALSE_ALARM
 
 
 def test_discrete_gaussian_of_large_scale_is_normal(seeded):
-    z = DiscreteGaussianNoise(2.0**48).sample(2_000_000, seeded(7)) / 2.0**48
+    z = DiscreteGaussianNoise(2.0**48).sample(FEWER, seeded(7)) / 2.0**48
     cells = np.floor(ndtr(z) * 1024).astype(np.int64)
     assert chi_square_p(np.bincount(cells, minlength=1024), np.full(1024, 1 / 1024)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("high", [1, 2, 3, 6, 1000, 1025])
 def test_uniform_integers(seeded, high):
-    sample = uniform_integers(high, 1_000_000, seeded(8))
+    sample = uniform_integers(high, FEWER // 2, seeded(8))
     assert sample.min() >= 0
     assert sample.max() < high
     if high > 1:
@@ -152,14 +154,14 @@ def test_uniform_integers(seeded, high):
 
 def test_uniform_integers_up_to_a_large_end(seeded):
     high = 3 * 2**60
-    cells = uniform_integers(high, 1_000_000, seeded(9)) // (high // 768)
+    cells = uniform_integers(high, FEWER // 2, seeded(9)) // (high // 768)
     assert chi_square_p(np.bincount(np.minimum(cells, 767), minlength=768), np.full(768, 1 / 768)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("x", [0.01, 0.6931471805599453, 1.0, 6.5])
 def test_bernoulli_exp(seeded, x):
-    bits = seeded(10)
-    assert binomial_p(sum(bernoulli_exp(x, bits) for _ in range(20_000)), 20_000, math.exp(-x)) > FALSE_ALARM
+    bits, many = seeded(10), size(4_000, 20_000)
+    assert binomial_p(sum(bernoulli_exp(x, bits) for _ in range(many)), many, math.exp(-x)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_categorical(seeded, scores):
     bits = seeded(11)
     with np.errstate(under="ignore"):
         weights = np.exp(np.array(scores) - max(scores))
-    drawn = np.bincount([categorical(scores, bits) for _ in range(3_000)], minlength=len(scores))
+    drawn = np.bincount([categorical(scores, bits) for _ in range(size(1_000, 3_000))], minlength=len(scores))
     assert np.all(drawn[weights == 0.0] == 0)
     if (weights > 0.0).sum() > 1:
         assert chi_square_p(drawn[weights > 0.0], weights[weights > 0.0] / weights.sum()) > FALSE_ALARM
@@ -222,7 +224,7 @@ DISTRIBUTIONS = [
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=repr)
 def test_a_distribution_knows_its_variance_and_its_intervals(seeded, distribution):
     assert distribution.exact
-    noise = distribution.sample(1_000_000, seeded(14)) * distribution.grid
+    noise = distribution.sample(size(400_000, 1_000_000), seeded(14)) * distribution.grid
     assert noise.var() == pytest.approx(distribution.variance, rel=0.02)
     for level in [0.0, 0.5, 0.9, 0.999]:
         covered = (np.abs(noise) <= distribution.half_width(level)).mean()
@@ -231,9 +233,9 @@ def test_a_distribution_knows_its_variance_and_its_intervals(seeded, distributio
             assert covered == pytest.approx(level, abs=5e-3)
 
 
-@pytest.mark.parametrize("size", [[3, 2], (3, 2), np.array([3, 2])], ids=str)
-def test_any_shape_is_filled_with_independent_draws(size, seeded):
-    sample = GaussianNoise(1.0).sample(size, seeded(18))
+@pytest.mark.parametrize("shape", [[3, 2], (3, 2), np.array([3, 2])], ids=str)
+def test_any_shape_is_filled_with_independent_draws(shape, seeded):
+    sample = GaussianNoise(1.0).sample(shape, seeded(18))
     assert sample.shape == (3, 2)
     assert len(np.unique(sample)) == 6
     assert GaussianNoise(1.0).sample((), seeded(18)).shape == ()
@@ -280,7 +282,7 @@ def test_what_is_no_distribution_in_json():
 @pytest.mark.parametrize("dimension", [1, 2, 12])
 def test_the_intervals_of_euclidean_noise(seeded, dimension):
     distribution = EuclideanNoise(0.5, dimension)
-    noise = distribution.sample((200_000, dimension), seeded(16))[:, 0] * distribution.grid
+    noise = distribution.sample((size(50_000, 200_000), dimension), seeded(16))[:, 0] * distribution.grid
     for level in [0.5, 0.95]:
         assert (np.abs(noise) <= distribution.half_width(level)).mean() == pytest.approx(level, abs=0.01)
 
@@ -332,10 +334,10 @@ def test_a_query_costs_no_more_than_it_is_said_to():
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 1.0, 1e4])
 def test_spherical_noise_of_any_epsilon_has_a_grid(epsilon):
-    for size in (1, 500):
-        noise = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=size)
+    for width in (1, 500):
+        noise = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=width)
         assert noise.loss(0.7).epsilon > 0.98 * epsilon
-        assert noise.loss(0.7 + 2.0 * noise.grid * math.sqrt(size)).epsilon <= epsilon * (1.0 + 1e-12)
+        assert noise.loss(0.7 + 2.0 * noise.grid * math.sqrt(width)).epsilon <= epsilon * (1.0 + 1e-12)
 
 
 class LongRuns(Bits):
@@ -434,7 +436,7 @@ def test_the_log_density_is_that_of_the_continuous_distribution(distribution, id
 @pytest.mark.parametrize("noise", [GaussianNoise(2.0), LaplaceNoise(2.0), GaussianNoise(2.0, 1), LaplaceNoise(2.0, 1)])
 @pytest.mark.parametrize("coefficients", [[1.0], [3.0, -1.0], [2.0, 2.0, 2.0], [1.0, 0.0, 1e-12]])
 def test_the_tail_of_a_sum_is_never_understated(noise, coefficients, seeded):
-    sums = (noise.sample((400_000, len(coefficients)), seeded(3)) * noise.grid) @ np.array(coefficients)
+    sums = (noise.sample((size(100_000, 400_000), len(coefficients)), seeded(3)) * noise.grid) @ np.array(coefficients)
     for level in [0.5, 0.9, 0.999]:
         half = noise.half_width_of_sum(coefficients, level)
         assert noise.tail(coefficients, half) <= 1.0 - level

@@ -14,6 +14,7 @@ import slow_draws as reference
 from conftest import FALSE_ALARM
 from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise, kernels
 from discreet.noise.reals import LazyUniform, LazyWords, exp_minus
+from effort import size
 from goodness import chi_square_p, counts_between
 
 
@@ -105,9 +106,9 @@ def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, a
 def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alphabet, seeded):
     """The same first words and the same further bits give the same value, and leave the same words unread."""
     noise, parameters, slow = TWINS[name]
-    letters = seeded(31).words(alphabet)
+    letters, many = seeded(31).words(alphabet), size(700, 2000)
     statuses = []
-    for seed, words in enumerate(letters[seeded(32).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40)):
+    for seed, words in enumerate(letters[seeded(32).words(40 * many) % np.uint64(alphabet)].reshape(many, 40)):
         statuses.append(noise.fill(words, np.empty(1, dtype=np.int64), 0, *parameters)[2])
         if statuses[-1] == kernels.SHORT:
             continue
@@ -124,18 +125,18 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
 @pytest.mark.parametrize("width", [4, 6])
 def test_ties_are_settled_without_bias(width, seeded):
     """With words of 4 bits most draws tie; the distribution must still be the normal one."""
-    words = seeded(23).words(2_000_000) >> np.uint64(64 - width)
-    word, more = stream_of(words), stream_of(seeded(24).words(1_000_000) >> np.uint64(64 - width))
-    sample = np.array([reference.normal(word, more, 2, width) for _ in range(50_000)])
+    words = seeded(23).words(size(600_000, 2_000_000)) >> np.uint64(64 - width)
+    word, more = stream_of(words), stream_of(seeded(24).words(size(300_000, 1_000_000)) >> np.uint64(64 - width))
+    sample = np.array([reference.normal(word, more, 2, width) for _ in range(size(15_000, 50_000))])
     edges = (np.arange(-14, 14) + 0.5) / 4.0
     noise = np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
     assert chi_square_p(counts_between(sample, -14, 14), noise) > FALSE_ALARM
 
 
 def test_ties_of_a_laplace_are_settled_without_bias(seeded):
-    words = seeded(29).words(1_000_000) >> np.uint64(60)
-    word, more = stream_of(words), stream_of(seeded(30).words(1_000_000) >> np.uint64(60))
-    sample = np.array([reference.laplace(word, more, 2, 4) for _ in range(50_000)])
+    words = seeded(29).words(size(300_000, 1_000_000)) >> np.uint64(60)
+    word, more = stream_of(words), stream_of(seeded(30).words(size(300_000, 1_000_000)) >> np.uint64(60))
+    sample = np.array([reference.laplace(word, more, 2, 4) for _ in range(size(15_000, 50_000))])
     edges = (np.arange(-30, 30) + 0.5) / 4.0
     below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
     noise = np.diff(np.concatenate([[0.0], below, [1.0]]))

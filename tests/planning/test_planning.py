@@ -36,6 +36,7 @@ from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
 from discreet.queries.counts.count_queries import Count as CountQuery
 from discreet.queries.moments.clipped_moments import Components
+from effort import size
 from test_rooms import HEAVY, imported_rooms
 
 POINTS = [(0.1, 0.0), (1.0, 1e-6), (1.0, 0.05), (3.0, 0.2), (8.0, 1e-3)]
@@ -562,7 +563,7 @@ class TestModels:
     )
     def test_mixtures_within_a_factor_of_three(self, components, d, n, epsilon):
         excess = []
-        for seed in range(8):
+        for seed in range(size(4, 8)):
             rng = np.random.default_rng([4, seed])
             turned = [np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(components)]
             widths = np.exp(rng.uniform(math.log(0.3), math.log(2.0), (components, d)))

@@ -25,6 +25,7 @@ from discreet.queries.ranks.quantile_queries import (
     RankTarget,
     quantile_levels,
 )
+from effort import size
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)
@@ -54,12 +55,12 @@ def eta_of(query, relation, max_rows=1):
 
 def neighbours(world, relation, most):
     """Yield all pairs of data sets of at most ``most`` rows that are neighbours."""
-    for size in range(most + 1):
-        for rows in itertools.combinations_with_replacement(world, size):
+    for count in range(most + 1):
+        for rows in itertools.combinations_with_replacement(world, count):
             if relation is ADD:
                 for row in world:
                     yield rows, (*rows, row)
-            elif size:
+            elif count:
                 for place in sorted({rows.index(row) for row in rows}):
                     rest = rows[:place] + rows[place + 1 :]
                     yield rows, rest  # a row that is dropped for a missing value
@@ -229,12 +230,12 @@ def test_draws_follow_the_law():
     rows = [0, 1, 1, 3]
     query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (RankTarget(0.5, 0, 0, 5),))
     noise = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
-    bits = dp.noise.SeededBits(3)
+    bits, many = dp.noise.SeededBits(3), size(1_500, 4_000)
     setting = Setting(ADD, 1, 10, 0.0)
     plan = query.mechanism.plan(query, dp.BoundedRangeLoss(0.7, ADD), setting)
-    draws = [draw_plan(plan, np.array(rows, dtype=float)[:, None], bits)[0] for _ in range(4_000)]
+    draws = [draw_plan(plan, np.array(rows, dtype=float)[:, None], bits)[0] for _ in range(many)]
     result = np.bincount(np.array(draws, dtype=int), minlength=6)
-    assert ((result - 4_000 * noise) ** 2 / (4_000 * noise)).sum() < 60.0
+    assert ((result - many * noise) ** 2 / (many * noise)).sum() < 60.0
 
 
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")

@@ -18,6 +18,7 @@ from discreet.guarantees import Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.moments.scatter import Scatter, ScatterNoise
 from discreet.records import as_records
+from effort import size
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 NORMS = ["l1", "l2"]
@@ -61,8 +62,8 @@ def world(d):
 
 def all_others(d, most):
     """Yield all multisets of at most ``most`` rows of a small world."""
-    for size in range(most + 1):
-        yield from itertools.combinations_with_replacement(world(d), size)
+    for count in range(most + 1):
+        yield from itertools.combinations_with_replacement(world(d), count)
 
 
 def worst_in_the_small_world(d, most, norm, relation):
@@ -405,7 +406,7 @@ class TestDirectStatistics:
     @pytest.mark.parametrize("epsilon", [1.0, 0.02])
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_limits_hold_also_where_noise_is_larger_than_the_values(self, epsilon, delta, seeded):
-        level, runs = 0.8, 150
+        level, runs = 0.8, size(60, 150)
         how = {"epsilon": epsilon, "delta": delta, "bounds": self.BOX, "method": "direct"}
         exact = np.cov(self.CLIPPED.T, ddof=0)
         inside = np.zeros(5)

@@ -27,6 +27,7 @@ from discreet.statistics.density.density_estimates import (
 )
 from discreet.statistics.density.piecewise import Piecewise, project_to_density
 from discreet.statistics.request import grid_query
+from effort import size
 from goodness import binomial_p
 
 WAYS = [
@@ -121,7 +122,7 @@ def test_intervals_hold_what_there_was_before_noise(way, seeded):
     """Exactly for fixed maps of the noise; about so, 0.77 or more, where the shrinking was chosen after it."""
     rng = np.random.default_rng(2)
     rows = np.clip(np.concatenate([rng.normal(0.3, 0.06, 800), rng.normal(0.7, 0.1, 200)]), 0.0, 1.0)
-    inside, runs, level = 0, 200 if way["method"] == "smooth" else 80, 0.8
+    inside, runs, level = 0, size(60, 200 if way["method"] == "smooth" else 80), 0.8
     for seed in range(runs):
         result = density(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(seed), **way)
         place = int(rng.integers(len(result.value)))

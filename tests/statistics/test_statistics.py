@@ -14,6 +14,7 @@ from scipy.stats import binom
 import discreet as dp
 from discreet import statistics as st
 from discreet.records import as_records
+from effort import size
 
 SURE = 1e5  # an ε at which noise is far below the tolerances here; no promise, but every formula shows
 RNG = np.random.default_rng(0)
@@ -368,7 +369,7 @@ def held(result, truth, level=0.95):
 class TestLimits:
     """How often limits hold what they speak of; each test fails falsely less than once in 10⁹ times."""
 
-    RUNS = 100
+    RUNS = size(60, 100)  # of 60 limits that hold in half of the cases, and not in 0.95, fail all but surely
 
     def share(self, ask, truth, level=0.95, runs=RUNS):
         hits = np.array([held(ask(seed), truth, level) for seed in range(runs)])
@@ -397,25 +398,27 @@ class TestLimits:
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     @pytest.mark.parametrize("relation", BOTH)
     def test_groups_and_weights(self, relation, delta, seeded):
-        how = {"epsilon": 1.0, "delta": delta, "schema": SCHEMA, "neighbors": relation}
+        curator = dp.Curator(TABLE, schema=SCHEMA, neighbors=relation)
+        how = {"epsilon": 1.0, "delta": delta}
         means = TABLE.groupby("ward")["age"].mean().to_numpy()
-        hits = self.share(lambda seed: _first_two(st.mean(TABLE, "age", by="ward", bits=seeded(seed), **how)), means)
+        hits = self.share(lambda seed: _first_two(st.mean(curator, "age", by="ward", bits=seeded(seed), **how)), means)
         assert self.enough(hits)
         truth = np.average(TABLE["age"], weights=TABLE["weight"])
-        hits = self.share(lambda seed: st.mean(TABLE, "age", weights="weight", bits=seeded(seed), **how), truth)
+        hits = self.share(lambda seed: st.mean(curator, "age", weights="weight", bits=seeded(seed), **how), truth)
         assert self.enough(hits)
 
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     @pytest.mark.parametrize("relation", BOTH)
     def test_spreads(self, relation, delta, seeded):
-        how = {"epsilon": 1.0, "delta": delta, "schema": SCHEMA, "neighbors": relation, "method": "one-shot"}
+        curator = dp.Curator(TABLE, schema=SCHEMA, neighbors=relation)
+        how = {"epsilon": 1.0, "delta": delta, "method": "one-shot"}
         truth = TABLE["age"].var(ddof=0)
-        hits = self.share(lambda seed: st.variance(TABLE, "age", bits=seeded(seed), **how), truth)
+        hits = self.share(lambda seed: st.variance(curator, "age", bits=seeded(seed), **how), truth)
         assert self.enough(hits)
         assert self.not_too_many(hits)
         columns = ["age", "bmi"]
         matrix = TABLE[columns].cov(ddof=0).to_numpy()
-        hits = self.share(lambda seed: st.covariance(TABLE, columns, bits=seeded(seed), **how), matrix)
+        hits = self.share(lambda seed: st.covariance(curator, columns, bits=seeded(seed), **how), matrix)
         assert self.enough(hits, 0.93)  # to first order, and the matrix is moved to have no negative eigenvalue
 
     @pytest.mark.parametrize("relation", BOTH)
@@ -439,16 +442,16 @@ class TestLimits:
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_counts(self, delta, seeded):
         wards = np.array([(TABLE["ward"] == ward).sum() for ward in WARDS])
-        hits = self.share(
-            lambda seed: st.count(TABLE, by="ward", epsilon=1.0, delta=delta, schema=SCHEMA, bits=seeded(seed)), wards
-        )
+        curator = dp.Curator(TABLE, schema=SCHEMA)
+        hits = self.share(lambda seed: st.count(curator, by="ward", epsilon=1.0, delta=delta, bits=seeded(seed)), wards)
         assert self.enough(hits)
         assert self.not_too_many(hits[:2])
 
     def test_trimmed_means_of_what_they_kept(self, seeded):
         ages, hits = TABLE["age"], 0
+        curator = dp.Curator(TABLE, schema=SCHEMA)
         for seed in range(self.RUNS):
-            result = st.trimmed_mean(TABLE, "age", epsilon=1.0, schema=SCHEMA, bits=seeded(seed))
+            result = st.trimmed_mean(curator, "age", epsilon=1.0, bits=seeded(seed))
             low, high = result.bounds[0].low[0], result.bounds[0].high[0]
             hits += bool(held(result, ages[(ages >= low) & (ages <= high)].mean()))
         assert self.enough(np.array([hits]))

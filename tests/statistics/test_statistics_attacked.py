@@ -20,6 +20,7 @@ from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
 from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, RankDistribution
 from discreet.statistics.request import STATISTICS
+from effort import size
 
 COLUMNS = {
     "x": dp.Number(0, 10),
@@ -160,7 +161,7 @@ def test_no_release_of_a_call_moves_further_than_it_was_charged_for(kind, delta,
     rng = np.random.default_rng(17)
     ask = audited(monkeypatch, rng)
     worst = 0.0
-    for _ in range(4):
+    for _ in range(size(2, 4)):
         pair = neighbours(rng, kind)
         for name, what in (ASKED | (ADAPTIVE if delta else {})).items():
             moved = ask(what, *pair, epsilon=2.0, delta=delta)
