@@ -93,7 +93,7 @@ def test_whatever_is_handed_over_a_refusal_is_a_documented_error_and_costs_nothi
     of_methods = attack.ended.total() - of_names
     if LONG:
         room = import_module("discreet.inference.infer")
-        for name in ("find_reference", "augmented"):  # what comes after the checks compiles for half a minute
+        for name in ("find_reference", "sample_augmented"):  # what comes after the checks compiles for half a minute
             monkeypatch.setattr(room, name, raising)
         attack.run({"discreet.infer": [None]}, 250)
     measured(

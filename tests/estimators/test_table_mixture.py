@@ -397,6 +397,17 @@ class TestSources:
         assert drawn[False] == pytest.approx(share, abs=0.03)
         assert drawn[True] == pytest.approx(share * 2 / 3, abs=0.03)
 
+    def test_a_missing_number_is_read_as_the_declared_one(self):
+        frame = table(seed=1)
+        gaps, filled_in = frame.copy(), frame.copy()
+        gaps.loc[::3, "age"], filled_in.loc[::3, "age"] = np.nan, 40.0
+        low, high = SCHEMA["age"].low, SCHEMA["age"].high
+        columns = dict(SCHEMA.columns) | {"age": dp.Number(low, high, missing="fill", fill=40.0)}
+        model = fitted(gaps, schema=dp.Schema(columns), n_steps=1)
+        np.testing.assert_array_equal(model.score_samples(gaps), model.score_samples(filled_in))
+        with pytest.raises(ValueError, match="'age' holds"):
+            fitted(frame, n_steps=1).score_samples(gaps)
+
     def test_a_person_of_several_rows(self):
         frame = FRAME.assign(person=np.arange(len(FRAME)) // 3)
         schema = dp.Schema(SCHEMA.columns, unit="person", max_rows=2)

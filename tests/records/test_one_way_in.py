@@ -198,6 +198,7 @@ class TestNames:
         with kept_connections():
             for table in (None, "visits", "main.visits"):
                 assert self.ask(tmp_path, path, table) == ["main.visits"]
+        assert dataset_name(f"{path}/") == "main.visits"  # by any spelling one data set has one budget
 
     def test_names_with_points_are_told_apart(self, tmp_path):
         path = tmp_path / "clinic.duckdb"

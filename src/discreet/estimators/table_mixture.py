@@ -26,7 +26,7 @@ from discreet.models.table.column_maps import match_histogram
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
-from discreet.records import Box, Category, Records, Schema, Space, open_records
+from discreet.records import Box, Category, Date, Number, Records, Schema, Space, open_records
 from discreet.records.cells import read_date, read_numbers
 from discreet.records.opening import is_array
 from discreet.records.sources.frames import as_frame, to_floats, to_python_values
@@ -338,7 +338,8 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         numbers, codes = [], []
         for name, scale in zip(self._numbers, self._scales, strict=True):
             given = np.asarray(_numbers(columns[name], scale.kind), dtype=np.float64)
-            fill = getattr(declared.get(name), "filled_with", math.nan)
+            column = declared.get(name)
+            fill = column.fill_value if isinstance(column, Number | Date) else math.nan
             given = np.where(np.isfinite(given), given, fill)
             _check_complete(name, np.isfinite(given))
             numbers.append(np.floor(given) if scale.kind == "date" else given)

@@ -132,4 +132,4 @@ def _open_csv(path: Path) -> CsvEngine:
 
 def has_several_tables(location: str | os.PathLike[str]) -> bool:
     """Return whether a location is that of a database, whose tables have names: PostgreSQL or a DuckDB file."""
-    return is_postgresql(location) or str(location).lower().endswith(DUCKDB_SUFFIXES)
+    return is_postgresql(location) or Path(location).name.lower().endswith(DUCKDB_SUFFIXES)  # as ``_open_file`` has it
