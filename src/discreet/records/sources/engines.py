@@ -102,7 +102,10 @@ def _open_file(location: str | os.PathLike[str], table: str | None, *, by_databa
         raise ValueError("data: expected the path of a file, and got text of several lines; make a table of it")
     if isinstance(location, str) and "://" in location:
         scheme = location.partition("://")[0]
-        raise ValueError(f"location: expected a path, or a URL of PostgreSQL; got one of {scheme!r}")
+        raise ValueError(
+            f"location: expected a path, or a URL of PostgreSQL, and got a URL of {scheme!r}; copy the file to this "
+            "machine and write its path"
+        )
     path, name = Path(location).absolute(), Path(location).name.lower()
     if name.endswith(DUCKDB_SUFFIXES):
         return open_duckdb_table(_check_exists(path), table)
