@@ -1,12 +1,12 @@
 """Checks of public arguments, and the one error that they raise.
 
+Imports no other room.
+
 An ``ArgumentError`` is a value: the argument, what was given, what is expected, and what to write instead. Its text
 follows from these, and so does the command line's, which names a flag where Python names an argument.
 
 Each check returns the value in the type that the caller works with, or raises. Only arguments that the analyst chose
 are checked here. A number that comes from a row is never checked here: the error would reveal it.
-
-Imports no other room.
 """
 
 from __future__ import annotations

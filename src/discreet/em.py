@@ -1,13 +1,13 @@
 """Private expectation maximisation: the base class of models, and the EM loop.
 
+Imports these rooms and no others: ``records``, ``queries``, ``door``.
+
 A model defines its initial parameters, the contribution of a row, a bound on the norm of that contribution, and the
 parameters that follow from a noisy sum of contributions. The loop measures the contributions at the current parameters
 and maximises, a fixed number of times. Stopping at convergence would need another query, which nobody paid for.
 ``maximize`` gets a ``Release`` and never a sum, so a model cannot see a number without noise.
 
 Rows are mapped into the unit ball of the declared space (``discreet.records``) before a model sees them.
-
-Imports these rooms and no others: ``records``, ``queries``, ``door``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """``check_model``: attack a user's model before it may see data.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
+
 The privacy of a user's model depends on its bound. This module searches for a counterexample, on made-up rows and
 simulated releases only. It looks for worst neighbours (``discreet.queries.search``) at the initial parameters and at
 those that follow from noise of many sizes, and checks the rest of the contract of ``discreet.em.Model``. A model that
 it refuses is wrong. A model that passes has no known fault, which is less than a proof; the proof belongs beside the
 bound.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
 """
 
 from __future__ import annotations

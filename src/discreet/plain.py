@@ -1,8 +1,8 @@
 """Converts frozen dataclasses to plain values for JSON and back: the name of the class, then its fields.
 
-Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
-
 Imports these rooms and no others: ``arguments``.
+
+Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """The command line: ``discreet fit people.csv …``, and the rest of ``discreet --help``.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
+``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
+
 What this room guarantees:
 
 - It is a thin shell. Rows are read by ``records`` and released by ``door``; a command parses its arguments, calls the
@@ -12,9 +15,6 @@ What this room guarantees:
   after Ctrl-C or a signal to terminate. An unfinished file is then removed.
 
 A command is one file, ``*_command.py``, with a function that returns a ``CommandOutput``, and one line in ``app``.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
-``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
 """
 
 from __future__ import annotations

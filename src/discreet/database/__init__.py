@@ -1,5 +1,8 @@
 """A statistical database: it answers aggregate questions with noise until its budget is spent.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``queries``, ``door``,
+``statistics``.
+
 What this room guarantees:
 
 - Every answer is one of ``discreet.statistics``, recorded in the ledger and then measured through the door. A refused
@@ -11,9 +14,6 @@ What this room guarantees:
 
 ``sensitivities`` has the sensitivities of the paper that this follows (Xi, Kantarcioglu and Inan 2011), with exact
 values.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``queries``, ``door``,
-``statistics``.
 """
 
 from discreet.database.pricing import Priced, Pricing, Reply

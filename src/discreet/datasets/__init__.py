@@ -1,5 +1,7 @@
 """Example data sets: two bundled, six fetched, seven generated.
 
+Imports these rooms and no others: ``arguments``.
+
 This room guarantees:
 
 - Every function returns the same value, a :class:`Dataset`: rows with labels, names, licence and citation. Only
@@ -12,8 +14,6 @@ This room guarantees:
   last, with ``pip install 'discreet[data]'``; whatever the source, the rows have the published content, or an error
   names the file that does not. ``make_`` draws from a distribution, which is in ``Dataset.truth``.
 - Importing the room loads neither pooch nor scikit-learn, SciPy, pandas or matplotlib.
-
-Imports these rooms and no others: ``arguments``.
 
 >>> from discreet.datasets import load_adult, make_synth
 >>> load_adult(subset="train")

@@ -1,8 +1,8 @@
 """Estimators in the manner of scikit-learn, one class a file: thin shells over ``models``.
 
-This room guarantees that what is refused is refused before anything is spent, and that a fitted estimator keeps nothing
-but what follows from its releases.
-
 Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``records``, ``scales``,
 ``queries``, ``door``, ``em``, ``model_check``, ``models``, ``plots``.
+
+This room guarantees that what is refused is refused before anything is spent, and that a fitted estimator keeps nothing
+but what follows from its releases.
 """

@@ -1,5 +1,7 @@
 """The ledger: a durable record of every spend, and limits that hold for adaptive analysts.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``.
+
 This room guarantees that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
 keeps its limit whatever the analyst does, and that later changes to the record are detected. It knows nothing of data,
 queries or noise.
@@ -7,8 +9,6 @@ queries or noise.
 Where to look: ``ledger`` has the class ``Ledger`` and its methods, ``dataset_limits`` what a limit admits and what is
 left of it, ``privacy_filters`` why a limit holds. ``book`` has the chain of entries, ``history`` shows them,
 ``address`` says where a ledger is, and ``storage`` writes it to the disk.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``.
 """
 
 from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError

@@ -1,5 +1,8 @@
 """General mechanisms that a user puts around a statistic, a score or a function of their own.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
+``door``.
+
 Each mechanism guarantees what the proof in its module says, given the assumptions that its docstring names: a stated
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` only assumes that the function has no side effects and
 keeps no state between calls. Rows go to the user's function and nowhere else. Its results are made finite, clipped to
@@ -11,9 +14,6 @@ rows; ``sample_and_aggregate`` combines results on random blocks of rows; ``smoo
 rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The proofs are in ``queries.functions``.
 
 Arguments that all mechanisms share are documented in ``output_perturbation``.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
-``door``.
 """
 
 from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval

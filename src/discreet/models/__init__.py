@@ -1,9 +1,9 @@
-"""Models, by family: what rows contribute to them, and how parameters follow from releases.
+"""Models, by family: how parameters follow from releases.
+
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``, ``door``, ``planning``,
+``em``.
 
 This room guarantees that a model is a pure function of public numbers: parameters come from releases, and any finite
 release gives valid parameters. What a row contributes, with its bound and proof, is in ``queries``. A family may use
 another family.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``, ``door``, ``planning``,
-``em``.
 """

@@ -1,5 +1,7 @@
 """Noise: exact integer samplers on a cryptographic generator.
 
+Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``.
+
 This room guarantees that a draw has exactly the distribution that it names, given uniform bits: integer arithmetic and
 comparisons only, with the proof beside the code. What is not exact says so (``exact = False``). It knows nothing of
 data or queries.
@@ -8,8 +10,6 @@ Where to look: ``grid_noise`` has the base classes of noise on a grid and what t
 Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has other exact draws, ``kernels`` the compiled
 samplers and why they are exact, ``integer_draws`` the arrays that they fill, ``bingham`` random directions (with
 floats). ``draws`` has what else a mechanism may ask the door to draw, and ``bits`` the random bits.
-
-Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham

@@ -1,5 +1,7 @@
 """Planning: what a guarantee means, and which ε a target error needs, before any row is read.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``.
+
 This room guarantees that ``explain`` states a true limit, given a valid guarantee, on what a record's own presence or
 values reveal to an attacker who knows all other records. (One may learn about a person from the records of others, for
 example that smokers fall ill. That would be revealed without this record too, and no ε limits it.) The results of
@@ -11,8 +13,6 @@ Where to look: ``tradeoff`` bounds what an attacker can infer, with proofs; ``ex
 ``caution`` warns of a δ that is too large; ``formula``, ``moment_formulas``, ``quantile_formulas`` and
 ``mixture_formula`` have the predicted errors with their derivations; ``recognition`` chooses the formula; ``choosing``
 searches for ε; ``comparison`` compares methods of composition.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``.
 """
 
 from discreet.planning.caution import PlanningWarning

@@ -1,5 +1,7 @@
 """Queries and mechanisms, by family: everything in the library that needs a privacy proof.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``.
+
 This room guarantees that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
 question defines what it computes from rows, and the named parts of its sum (``question``). A mechanism decides from
 public numbers what to charge and what to draw (``mechanism``). It draws nothing itself: the door does. ``bound``
@@ -9,8 +11,6 @@ files.
 The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (regularised losses of labelled rows),
 ``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adaptors``, queries over some columns, rows or
 groups. A test checks that no question and no mechanism of the library is defined elsewhere.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``.
 """
 
 from discreet.queries.bound import Bound, Setting

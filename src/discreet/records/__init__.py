@@ -1,5 +1,7 @@
 """Rows with declared bounds, and sums over them.
 
+Imports these rooms and no others: ``arguments``, ``plain``, ``ledger``, ``sql``.
+
 What this room guarantees:
 
 - **Bounds are declared.** A ``Box``, a ``Ball`` or a ``Schema`` says where rows lie and which categories there are;
@@ -17,8 +19,6 @@ What this room guarantees:
 Where things are: ``declared/`` has what an owner declares, ``sources/`` reads rows of one kind each, ``opening`` goes
 from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
 a person.
-
-Imports these rooms and no others: ``arguments``, ``plain``, ``ledger``, ``sql``.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records

@@ -1,7 +1,8 @@
 """Opens data with its declarations as records: ``as_records``, and ``open_records`` for bounds in short forms.
 
 ``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
-possible without the data, and then chooses the source by the library that the data comes from.
+possible without the data, and then chooses the source by the library that the data comes from. Which engine reads a
+file or a table of a database is chosen in ``sources.engines``.
 
 ``open_records`` also takes bounds in the short forms of ``declared.bounds``, lists and single columns. Rows in memory
 with bounds alone are checked for NaN, infinities and text (``complete_rows``), which is the owner's own path and

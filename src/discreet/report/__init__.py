@@ -1,12 +1,12 @@
 """Reports: one HTML file about a fitted model, with its guarantee, its parameters, and how to verify both.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
+``planning``, ``plots``, ``estimators``, ``inference``.
+
 What this room guarantees: a report is made from public attributes, releases and ledger entries, so it reveals nothing
 that was not released. The one exception is a comparison with rows that their owner passes in; such a file says in large
 letters that it is not private. All text is escaped, whatever the names of columns. The file makes no network request. A
 model whose noise came from a seed is refused.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
-``planning``, ``plots``, ``estimators``, ``inference``.
 """
 
 from discreet.report.document import Report, write_report

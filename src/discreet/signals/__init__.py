@@ -1,12 +1,12 @@
 """Signals: private time series, their running sums and filters.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``scales``,
+``queries``, ``door``, ``statistics``.
+
 This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
 through the door. It returns a ``Signal``: a series with the standard deviation of its noise at every step, which says
 whether it protects single events or whole persons. The release is a public linear map of the series, chosen so that the
 noise in the result is small (``operators``, ``factorization``). The rest is post-processing and costs nothing.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``scales``,
-``queries``, ``door``, ``statistics``.
 """
 
 from discreet.queries.series.fourier_operator import Fourier

@@ -1,12 +1,12 @@
 """Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
 
+Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
+``door``, ``models``.
+
 This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
 through the door. It returns an ``Answer``: a value in the data's own units, ``interval(level)`` for the error that the
 noise causes, the releases that it was computed from, and their cost. The answer is finite whatever the rows are (ties,
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
-
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
-``door``, ``models``.
 """
 
 from discreet.statistics.counts import Counts, count, histogram

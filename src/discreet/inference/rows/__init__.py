@@ -1,1 +1,1 @@
-"""Models of one row: a prior, a density, and a way to draw."""
+"""Models of one row, a file for each estimator: the prior, density and draws that its posterior is built from."""

@@ -1,1 +1,5 @@
-"""Mixtures of Gaussians, fitted by private expectation maximisation."""
+"""Mixtures of Gaussians, fitted by private expectation maximisation.
+
+May import what ``models`` may. A fit starts in ``adaptive_model.spread_over`` (``Adaptive``) or
+``joint_release.spread_components`` (``Joint``).
+"""

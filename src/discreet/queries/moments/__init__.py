@@ -1,1 +1,1 @@
-"""Sums and products of rows, in the unit ball of the declared space, and by class."""
+"""Sums and products of rows, in the unit ball of the declared space, by class, and by component of a mixture."""

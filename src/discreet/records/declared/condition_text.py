@@ -1,4 +1,8 @@
-"""The parser of conditions: from text in Python's syntax to a tree (``conditions``); none of the text is run."""
+"""The parser of conditions: from text in Python's syntax to a tree (``conditions``); none of the text is run.
+
+``ast.parse`` gives a tree of syntax, of which a short list of shapes is copied into a tree of our own, and all else is
+refused.
+"""
 
 from __future__ import annotations
 

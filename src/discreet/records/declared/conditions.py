@@ -1,8 +1,7 @@
 """Conditions, which say by comparisons of declared columns which rows count.
 
-A condition is a small tree of comparisons. It is read from a text in Python's syntax, and no part of the text is ever
-run: ``ast.parse`` gives a tree of syntax, of which a short list of shapes is copied into a tree of our own, and all
-else is refused. What is left in that tree are declared names, declared categories and finite numbers.
+A condition is a small tree of comparisons, of declared names, declared categories and finite numbers.
+``condition_text`` parses it from a text in Python's syntax, no part of which is ever run.
 
 Why a condition is safe: whether a condition holds, h(x), is a function of one row alone, filled and clipped as it was
 declared, and of public numbers. So a sum Σ c(x) over the rows for which it holds is the sum of h(x)·c(x) over all rows,
