@@ -22,6 +22,8 @@ from discreet.inference.rows.layout import Layout, read_public_rows
 from discreet.inference.rows.row_model import get_row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
+from effort import LONG
+from gridded_chains import gridded_chains
 
 # The noise is not seeded, so that short chains may complain; what they give is tested below.
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
@@ -42,11 +44,22 @@ def rows(seed=0, count=N):
     return TRUTH + SPREAD * np.random.default_rng(seed).standard_normal((count, 2))
 
 
-def complete(data, neighbors="replace-one"):
+def complete(data, neighbors="replace-one", space=BOX):
     """Return a curator whose number of rows is public under replace-one."""
     from discreet.records import as_records
 
-    return dp.Curator(as_records(data, space=BOX, missing="fill"), neighbors=neighbors)
+    return dp.Curator(as_records(data, space=space, missing="fill"), neighbors=neighbors)
+
+
+def coin():
+    """Of finitely many rows, so that little is compiled."""
+    chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
+    numpyro.sample("x0", dist.Bernoulli(chance))
+
+
+def thrown(neighbors):
+    """Return a curator of 40 throws, 30 of them heads."""
+    return complete(np.repeat([1.0, 0.0], [30, 10])[:, None], neighbors, dp.Box(0.0, 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +157,6 @@ class TestReference:
         heads = np.repeat([1.0, 0.0], [99, 1])[:, None]
         curator = dp.Curator(heads, space=dp.Box(0.0, 1.0))
         releases = [curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(0.15)) for _ in range(3)]
-
-        def coin():
-            chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
-            numpyro.sample("x0", dist.Bernoulli(chance))
 
         measured = read_measurements(releases)
         model = get_row_model(coin, measured.layout)
@@ -249,26 +258,21 @@ class TestModels:
                 read_public_rows(wrong, self.LAYOUT)
 
     def test_what_releases_do_not_determine(self):
-        curator = complete(rows())
+        curator = thrown("replace-one")
         release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0))
 
         def together():
             one, other = (numpyro.sample(name, dist.Normal(0.0, 5.0)) for name in ("one", "other"))
-            numpyro.sample("row", dist.Normal(jnp_vector(one + other), 1.0).to_event(1))
+            numpyro.sample("x0", dist.Bernoulli(logits=one + other))
 
         with pytest.raises(ValueError, match="undetermined='prior'"):
             dp.infer(release, model=together, seed=0)
 
     def test_the_number_of_rows_must_be_known(self):
-        curator = complete(rows(), "add-remove")
+        curator = thrown("add-remove")
         release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0, "add-remove"))
-
-        def centre_alone():
-            centre = numpyro.sample("centre", dist.Normal(0.0, 5.0).expand([2]).to_event(1))
-            numpyro.sample("row", dist.Normal(centre, 1.0).to_event(1))
-
         with pytest.raises(ValueError, match="rows=None"):
-            dp.infer(release, model=centre_alone, seed=0)
+            dp.infer(release, model=coin, seed=0)
 
     @pytest.mark.parametrize(
         ("wrong", "says"),
@@ -296,13 +300,6 @@ class TestModels:
             dp.infer(release)
 
 
-def jnp_vector(value):
-    """Return the same number for both columns."""
-    import jax.numpy as jnp
-
-    return jnp.stack([value, value])
-
-
 def test_a_loaded_estimator_has_the_same_model():
     mixture = dp.GaussianMixture(2, epsilon=2.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
     loaded = dp.GaussianMixture.from_json(mixture.to_json())
@@ -314,20 +311,18 @@ def test_a_loaded_estimator_has_the_same_model():
         assert each.question.contributions(Block(rows(count=2), np.zeros((2, 0), int))).shape[1] == each.question.size
 
 
-def test_draws_of_the_factored_exponential_mechanism():
-    """Through the same front, alone with the normal likelihood and with sums exactly; 40 rows, 30 of them heads."""
+def test_draws_of_the_factored_exponential_mechanism(monkeypatch):
+    """Through the same front, alone with the normal likelihood and with sums exactly; 40 rows, 30 of them heads.
+
+    Alone they are drawn from on a grid; ``make audit`` runs chains.
+    """
+    if not LONG:
+        gridded_chains(monkeypatch, np.linspace(-8.0, 8.0, 321))
 
     def score(some, chances):
         return np.log(np.where(some == 1, chances, 1 - np.array(chances)))
 
-    def coin():
-        chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
-        numpyro.sample("x0", dist.Bernoulli(chance))
-
-    from discreet.records import as_records
-
-    heads = as_records(np.repeat([1.0, 0.0], [30, 10])[:, None], space=dp.Box(0.0, 1.0), missing="fill")
-    curator = dp.Curator(heads)
+    curator = thrown("replace-one")
     mechanism = FactoredExponential(score, np.arange(1, 10) / 10, low=np.log(0.1), high=np.log(0.9))
     drawn = [mechanism.draw(curator, epsilon=40.0) for _ in range(2)]
     release = curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(20.0))
