@@ -46,8 +46,12 @@ class Space(ABC):
     @property
     def columns(self) -> int | None:
         """The number of columns, None while it is open."""
-        bounds = (getattr(self, name) for name in self._by_column)
-        return max((len(bound) for bound in bounds if isinstance(bound, tuple)), default=None)
+        most = None
+        for name in self._by_column:  # a plain loop, as it is asked for thousands of times in a fit
+            bound = getattr(self, name)
+            if isinstance(bound, tuple) and (most is None or len(bound) > most):
+                most = len(bound)
+        return most
 
     def for_columns(self, columns: int) -> Self:
         """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ.
