@@ -200,9 +200,10 @@ def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
 def test_a_posterior_says_it(curator, monkeypatch):
     """Of a coin, which is compiled at once: what is said does not depend on the model of a row."""
     import numpyro
+    import numpyro.distributions as dist
 
     def coin():
-        numpyro.sample("age", numpyro.distributions.Bernoulli(numpyro.sample("chance", numpyro.distributions.Uniform())))
+        numpyro.sample("age", dist.Bernoulli(numpyro.sample("chance", dist.Uniform())))
 
     still_chains(monkeypatch)
     mean = st.mean(curator, "age", epsilon=1.0, delta=1e-6)

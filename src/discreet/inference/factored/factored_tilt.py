@@ -21,7 +21,6 @@ Arrays may be NumPy's or JAX's, in float64.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
