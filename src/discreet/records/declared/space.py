@@ -46,12 +46,8 @@ class Space(ABC):
     @property
     def columns(self) -> int | None:
         """The number of columns, None while it is open."""
-        most = None
-        for name in self._by_column:  # a plain loop, as it is asked for thousands of times in a fit
-            bound = getattr(self, name)
-            if isinstance(bound, tuple) and (most is None or len(bound) > most):
-                most = len(bound)
-        return most
+        sizes = [len(bound) for name in self._by_column if isinstance(bound := getattr(self, name), tuple)]
+        return max(sizes, default=None)
 
     def for_columns(self, columns: int) -> Self:
         """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ.
