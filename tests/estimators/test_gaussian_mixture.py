@@ -336,6 +336,12 @@ class TestRobustness:
         for epsilon in (0.01, 10.0):
             assert valid(fitted(X, 20, epsilon=epsilon, bounds=dp.Ball(20.0), n_steps=3))
 
+    def test_rows_at_the_far_end_of_the_floats_have_a_density(self):
+        far = np.array([[1e308, -1e308], [-1.7e308, 1.7e308], [1e200, 0.0]])
+        model = fitted()
+        assert np.isfinite(model.score_samples(far)).all()
+        np.testing.assert_allclose(model.predict_proba(far).sum(axis=1), 1.0)
+
     @pytest.mark.parametrize("model", list(MODELS), ids=lambda model: model.__name__)
     def test_any_release_gives_valid_parameters(self, model):
         from discreet.door import PublicSize, Release

@@ -123,8 +123,11 @@ class Components:
         """Return ln(weight·density) of each row under each component, shape (n, K)."""
         joint = np.empty((len(x), self.count))
         for k in range(self.count):
-            z = (x - self.means[k]) @ self.whitening[k].T
-            joint[:, k] = self.log_constants[k] - 0.5 * np.einsum("nd,nd->n", z, z)
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # of rows near the largest float, which are as far from all
+                z = (x - self.means[k]) @ self.whitening[k].T
+                joint[:, k] = self.log_constants[k] - 0.5 * np.fmin(np.einsum("nd,nd->n", z, z), FARTHEST)
         return joint - 0.5 * self.dimension * math.log(2.0 * math.pi)
 
     def log_density(self, x: Array) -> Array:
@@ -152,6 +155,7 @@ class Components:
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
+FARTHEST = 1e300  # largest squared distance in a density
 LEAST_RADIUS = 1e-100
 IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
 PIECE = 2048  # rows
