@@ -44,8 +44,9 @@ def as_number(item: Any) -> float:
 
 def broadcast(name: str, value: Vector, columns: int) -> tuple[float, ...]:
     """Return one value for each column."""
+    columns = integer("columns", columns, least=1, most=2**31)
     if not isinstance(value, tuple):
-        return (value,) * integer("columns", columns, least=1, most=2**31)
+        return (value,) * columns
     if len(value) != columns:
         raise ValueError(f"{name} has {len(value)} values: expected one for all, or one for each of {columns} columns")
     return value
