@@ -338,6 +338,8 @@ class Curator:
 
         So an estimator that was calibrated to (ε, δ) fits into an unused budget of the same (ε, δ).
         """
+        if not isinstance(query, str):
+            raise ArgumentError("query", query, "a text, for the ledger")
         return Schedule(self, losses, query)
 
     def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
