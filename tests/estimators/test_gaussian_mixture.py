@@ -341,6 +341,8 @@ class TestRobustness:
         model = fitted()
         assert np.isfinite(model.score_samples(far)).all()
         np.testing.assert_allclose(model.predict_proba(far).sum(axis=1), 1.0)
+        with pytest.raises(ValueError, match="numbers that a float can hold"):
+            model.predict([[10**400, 0]])
 
     @pytest.mark.parametrize("model", list(MODELS), ids=lambda model: model.__name__)
     def test_any_release_gives_valid_parameters(self, model):

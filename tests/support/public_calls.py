@@ -63,7 +63,7 @@ INNER = {
     "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "facts", "clip_contributions",
     "clipped_contributions", "warn", "as_plot", "query", "release", "read_totals", "noise", "draw", "rates", "renyi",
     "delta_at", "with_gaussian", "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
-    "distance", "log_ratio",
+    "distance", "log_ratio", "half_width_of_sum", "least_scale", "simulate", "tail",
     "from_values", "from_series", "from_releases", "from_rows",
 }  # fmt: skip
 

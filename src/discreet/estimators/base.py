@@ -292,7 +292,11 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         X = dates_to_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):
             X = self._select(X)  # as in fit
-        return rows_to_values(validate_data(self, X, dtype=np.float64, reset=False), scales)
+        try:
+            rows = validate_data(self, X, dtype=np.float64, reset=False)
+        except OverflowError:  # a whole number of hundreds of digits
+            raise ArgumentError("X", UNSHOWN, "numbers that a float can hold") from None
+        return rows_to_values(rows, scales)
 
     @property
     def _steps(self) -> int | None:

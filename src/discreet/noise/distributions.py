@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.arguments import integer, nonnegative, positive, probability
+from discreet.arguments import integer, positive, probability
 from discreet.guarantees import GaussianLoss, GeometricLoss, LaplaceLoss, Loss, Neighbors, ZcdpLoss
 from discreet.noise.bits import Bits
 from discreet.noise.grid_noise import RoundedNoise, StepNoise, fit_grid, round_up
@@ -82,8 +82,7 @@ class GaussianNoise(RoundedNoise):
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/μ."""
-        mu = loss.gaussian if isinstance(loss, Loss) else None
-        return math.inf if mu is None else nonnegative("sensitivity", sensitivity) / mu
+        return math.inf if loss.gaussian is None else sensitivity / loss.gaussian
 
     @property
     def variance(self) -> float:
@@ -193,7 +192,7 @@ class LaplaceNoise(RoundedNoise):
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/ε."""
-        return nonnegative("sensitivity", sensitivity) / loss.epsilon if isinstance(loss, LaplaceLoss) else math.inf
+        return sensitivity / loss.epsilon if isinstance(loss, LaplaceLoss) else math.inf
 
     @property
     def variance(self) -> float:

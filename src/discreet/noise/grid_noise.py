@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, nonnegative, positive, probability
+from discreet.arguments import ArgumentError, integer, positive, probability
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise.bits import Bits
 from discreet.noise.integer_draws import Array, Integers, Size, as_numbers
@@ -45,17 +45,6 @@ class Draw(ABC):
     @abstractmethod
     def draw(self, target: Any, bits: Bits | None) -> Any:
         """Return an array, drawn around (or by) ``target``, which was computed from rows."""
-
-
-def _sizes(coefficients: Sequence[float]) -> list[float]:
-    """Return |c_i| of finite coefficients."""
-    try:
-        sizes = [abs(float(coefficient)) for coefficient in coefficients]
-    except (TypeError, ValueError, OverflowError, LookupError):
-        sizes = [math.inf]
-    if not math.isfinite(sum(sizes)):
-        raise ArgumentError("coefficients", UNSHOWN, "finite numbers")
-    return sizes
 
 
 class NoiseDistribution(Draw):
@@ -175,7 +164,7 @@ class NoiseDistribution(Draw):
         outside = 1.0 - probability("level", level)
         if self.tail(coefficients, 0.0) == 0.0:
             return 0.0
-        low, high = 0.0, sum(_sizes(coefficients)) * self.scale
+        low, high = 0.0, sum(map(abs, coefficients)) * self.scale
         while self.tail(coefficients, high) > outside:
             high *= 2.0
         for _ in range(50):
@@ -185,9 +174,6 @@ class NoiseDistribution(Draw):
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Return draws for simulations: floats of the continuous distribution, coordinates independent."""
-        if not isinstance(rng, np.random.Generator):
-            raise ArgumentError("rng", rng, "a NumPy Generator")
-        shape = tuple(integer("shape", side, least=0) for side in (shape if iterable(shape) else (shape,)))
         draws = rng.standard_normal(shape) if self.normal else rng.laplace(size=shape)
         return np.asarray(self.scale * draws)
 
@@ -243,9 +229,9 @@ class RoundedNoise(NoiseDistribution):
         >>> round(LaplaceNoise(1.0).tail([2.0], 4.0), 4), round(LaplaceNoise(1.0).tail([2.0, 1.0], 4.0), 4)
         (0.1353, 0.1743)
         """
-        sizes = sorted(_sizes(coefficients))
+        sizes = sorted(abs(float(coefficient)) for coefficient in coefficients)
         sizes = [one for one in sizes if one > 1e-9 * sizes[-1]]
-        beyond = nonnegative("size", size) - sum(sizes) * self.grid / 2.0
+        beyond = size - sum(sizes) * self.grid / 2.0
         return self._tail(sizes, beyond) if sizes and beyond > 0.0 else float(bool(sizes))
 
 
