@@ -228,7 +228,8 @@ ALL = [*SCALARS, *TEXTS, *CONTAINERS, *ARRAYS, *OBJECTS]
 @cache
 def json_values() -> st.SearchStrategy[Any]:
     """Return whatever JSON can hold, and a little more."""
-    leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    numbers = st.integers(-(2**20), 2**12) | st.integers(2**62, 2**80)  # none between: so many draws take their time
+    leaves = st.none() | st.booleans() | numbers | st.floats() | st.text(max_size=8)
     return st.recursive(
         leaves,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
