@@ -105,7 +105,7 @@ def _smooth(ordered: Array, m: int, bounds: tuple[float, float], beta: float) ->
         starts = np.cumsum(sizes) - sizes
         j = np.arange(int(sizes.sum())) + np.repeat(j0 - starts, sizes)
         of = np.repeat(i, sizes)
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             result = (x[j] - x[of]) * np.exp(-beta * np.maximum(j - of - 1, 0))
         tops = np.maximum.reduceat(result, starts)
         best = max(best, float(tops.max()))
