@@ -24,7 +24,7 @@ from discreet import (
 )
 from discreet.guarantees import ObjectiveLoss
 from discreet.guarantees.normal import normal_delta
-from discreet.guarantees.objective import _corners
+from discreet.guarantees.objective_loss import _corners
 from discreet.models.linear.private_minimum import PrivateMinimum
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.queries.objectives.labelled_rows import Features

@@ -17,8 +17,7 @@ from discreet.door.inquiry import Inquiry
 from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
-from discreet.ledger.book import BudgetExceeded
-from discreet.ledger.dataset_limits import Preview
+from discreet.ledger.dataset_limits import BudgetExceeded, Preview
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request
 

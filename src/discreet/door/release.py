@@ -1,4 +1,4 @@
-"""A release: noisy numbers that came through the door, with all public facts about them.
+"""What ``exit.release`` returns: noisy numbers that came through the door, with all public facts about them.
 
 It is immutable, has its noise distribution, its loss and its neighbour relation, converts to JSON and back, and never
 contains a row. Its ``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from

@@ -15,7 +15,7 @@ from discreet.guarantees.guarantee import Guarantee, Neighbors
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.losses import ApproximateLoss, BoundedRangeLoss, GeometricLoss, LaplaceLoss, PureLoss, ZcdpLoss
 from discreet.guarantees.normal import ClassicalGaussianLoss, GaussianLoss
-from discreet.guarantees.objective import ObjectiveLoss
+from discreet.guarantees.objective_loss import ObjectiveLoss
 
 __all__ = [
     "ApproximateLoss", "BoundedRangeLoss", "Calibration", "ClassicalGaussianLoss", "Composition", "GaussianLoss",

@@ -11,8 +11,8 @@ left of it, ``privacy_filters`` why a limit holds. ``book`` has the chain of ent
 ``address`` says where a ledger is, and ``storage`` writes it to the disk.
 """
 
-from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError
-from discreet.ledger.dataset_limits import Limit, Preview, Remaining
+from discreet.ledger.book import ChainError, Entry, LedgerError
+from discreet.ledger.dataset_limits import BudgetExceeded, Limit, Preview, Remaining
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.dataset_limits import Account, Limit, Preview
+from discreet.ledger.dataset_limits import Account, Limit
 
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
@@ -47,28 +47,6 @@ class LedgerError(OSError):
 
 class ChainError(LedgerError):
     """The entries do not follow from one another: the record was edited, cut, reordered or rolled back."""
-
-
-class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
-    """A spend that the limit of its data set does not admit. Nothing was recorded.
-
-    A ``RuntimeError``: the same arguments are in order as long as there is budget left.
-
-    Attributes
-    ----------
-    preview : Preview
-        What was asked for and what is left.
-    asked : str or None
-        The same in the words of the request.
-    """
-
-    def __init__(self, preview: Preview, asked: str | None = None) -> None:
-        super().__init__(preview, asked)  # the arguments of an exception are what its pickle keeps
-        self.preview = preview
-        self.asked = asked
-
-    def __str__(self) -> str:
-        return f"{self.preview if self.asked is None else self.asked}; nothing was recorded"
 
 
 _MOST = 1000

@@ -1,4 +1,4 @@
-"""The limit of a data set: what it admits, what is left of it, and the account that compares both.
+"""The limit of a data set: what it admits and what it refuses (``BudgetExceeded``), what is left, and the account.
 
 A spend is admitted while one of the limit's filters (``privacy_filters``) holds for the whole history with it.
 
@@ -184,6 +184,28 @@ class Preview:
         bound = "" if limit is None else f" of {limit}"
         message = f"dataset={self.dataset!r}: {asked} is {verdict}; left{bound}: {self.remaining}"
         return message if limit is None or self.reservable else message + "".join(_reasons(self.losses, limit))
+
+
+class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
+    """A spend that the limit of its data set does not admit. Nothing was recorded.
+
+    A ``RuntimeError``: the same arguments are in order as long as there is budget left.
+
+    Attributes
+    ----------
+    preview : Preview
+        What was asked for and what is left.
+    asked : str or None
+        The same in the words of the request.
+    """
+
+    def __init__(self, preview: Preview, asked: str | None = None) -> None:
+        super().__init__(preview, asked)  # the arguments of an exception are what its pickle keeps
+        self.preview = preview
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return f"{self.preview if self.asked is None else self.asked}; nothing was recorded"
 
 
 def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:

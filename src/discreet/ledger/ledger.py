@@ -32,7 +32,6 @@ from discreet.ledger.address import Address
 from discreet.ledger.book import (
     GENESIS,
     Book,
-    BudgetExceeded,
     Entry,
     check_chain,
     check_text,
@@ -40,7 +39,7 @@ from discreet.ledger.book import (
     read_details,
     write_details,
 )
-from discreet.ledger.dataset_limits import Account, Limit, Preview, Remaining
+from discreet.ledger.dataset_limits import Account, BudgetExceeded, Limit, Preview, Remaining
 from discreet.ledger.history import History
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@
 
 **Input** (``input_perturbation``): every row gets independent noise, and all noisy rows are released, (3) and (4).
 
-The queries and their proofs are in ``discreet.queries.functions.perturbations``.
+The queries and their proofs are in ``discreet.queries.functions.perturbations``. Objective perturbation is in
+``discreet.queries.objectives``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Turns raw rows into blocks: fills or drops missing values, limits the rows of a unit, clips numbers.
+"""Turns raw rows into blocks: fills or drops missing values, applies conditions, clips numbers.
 
-A ``Reading`` is made from public declarations alone. It is a small frozen value, which Dask sends to its workers.
-Nothing here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says
-whether it is filled or the row is dropped. A row becomes the same floats whatever rows stand beside it. A condition is
-a function of one row too, so neighbours stay neighbours (``conditions``).
+Which rows of a unit count is in ``row_choice``. A ``Reading`` is made from public declarations alone. It is a small
+frozen value, which Dask sends to its workers. Nothing here raises, warns or logs for anything in a row: what cannot be
+read is missing, and the declaration says whether it is filled or the row is dropped. A row becomes the same floats
+whatever rows stand beside it. A condition is a function of one row too, so neighbours stay neighbours (``conditions``).
 """
 
 from __future__ import annotations

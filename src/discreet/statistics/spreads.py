@@ -1,5 +1,7 @@
 """Private variances and covariances: by one release of moments, in adaptive rounds, or directly.
 
+The interquartile range is in ``quantiles``.
+
 **One release** (``method="one-shot"``). For a variance a row contributes (a, b·y, c·(2y² − 1)) with y in [−1, 1]: the
 query ``Squares``. Let N be the noisy count, m the noisy mean, and t the noisy mean of the third part. The variance is
 

@@ -1,4 +1,6 @@
-"""The model of linear regression: features and target are jointly Gaussian; the line is the target's conditional mean.
+"""The model of linear regression (``build_regression``): features and target are jointly Gaussian.
+
+The line is the target's conditional mean.
 
 With means μ and covariances Σ of the features x, and those of the target y beside them, y given x is normal around
 a + x·β with β = Σ⁻¹·cov(x, y), a = E y − μ·β, and variance var(y) − cov(x, y)·β. This is the model x ~ N(μ, Σ),

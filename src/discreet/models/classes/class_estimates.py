@@ -39,6 +39,7 @@ from scipy.special import erfcx
 
 from discreet.door import Release
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_estimates import HIDDEN, Estimate, shrink_means, shrinkage_factor
 from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
@@ -48,7 +49,6 @@ from discreet.models.noisy_sums import (
     released_counts,
     released_rows,
 )
-from discreet.models.shrinkage import HIDDEN, Estimate, shrink_means, shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
 

@@ -32,8 +32,8 @@ from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
 from discreet.models.method import Method
+from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
-from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.moments.clipped_moments import (
     COUNTS_AND_SUMS,
@@ -153,7 +153,7 @@ class GridKMeans(Method[Components]):
         side = float((2.0 * half / np.array(grid.cells)).max())
         result = find_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
         components = cluster_components(space, result.counts, clip_to_space(space, result.centers), result.extents)
-        variances = result.variances
+        variances = result.variances[:, None]
         for measure in measures:
             releases.append(measure(_sums(space, components, COUNTS_AND_SUMS)))
             components, variances = _pool_lloyd_step(space, components, result.extents, variances, releases[-1])
@@ -165,14 +165,15 @@ def _pool_lloyd_step(
 ) -> tuple[Components, Array]:
     """Return the centres pooled with those of a Lloyd step, and the variance of a coordinate.
 
-    A centre c of variance v and its Lloyd step c + m of variance v' give c + g·m with g = v/(v + v'), of variance g·v'.
+    Both estimate the same centres, so that the gain is that of ``noisy_estimates`` for such estimates.
     """
     counts = positive_counts(release)
+    centers = components.means * column_scales(space)
     moves = radii[:, None] * clip_to_ball(release["first"] / counts[:, None])
-    new = (radii * noise_std(release, "first") / counts) ** 2  # v'
-    gain = variances / (variances + new)  # g
-    centers = components.means * column_scales(space) + gain[:, None] * moves
-    return cluster_components(space, counts, clip_to_space(space, centers), radii), gain * new
+    new = Estimate(centers + moves, ((radii * noise_std(release, "first") / counts) ** 2)[:, None])
+    gain = variances / (variances + new.variance)
+    centers, variances = Estimate(centers, variances).pool(new, gain)
+    return cluster_components(space, counts, clip_to_space(space, centers), radii), variances
 
 
 @dataclass(frozen=True)

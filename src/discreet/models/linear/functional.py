@@ -22,8 +22,8 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates
 from discreet.models.method import Method
+from discreet.models.noisy_estimates import HIDDEN
 from discreet.models.noisy_sums import noise_std
-from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.coded_moments import CodedMoments
 from discreet.queries.objectives.labelled_rows import Features

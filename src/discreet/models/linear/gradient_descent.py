@@ -24,8 +24,8 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates, FittedCoordinates
 from discreet.models.method import Method
+from discreet.models.noisy_estimates import shrinkage_factor
 from discreet.models.noisy_sums import clip_to_ball, noise_std
-from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss

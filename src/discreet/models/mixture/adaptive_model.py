@@ -5,8 +5,8 @@
    one Gaussian.
 2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
-   (``shrinkage``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by more
-   than noise can explain, and smaller where the noise of the new estimate is much larger than that of the pool.
+   (``noisy_estimates``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by
+   more than noise can explain, and smaller where the noise of the new estimate is much larger than that of the pool.
 3. The parameters of the next step follow from the pool by shrinkage. Means are shrunk to their common centre. A shared
    covariance is shrunk to that of phase 1 minus the scatter of the means. Each component's covariance is shrunk to the
    shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide.
@@ -30,6 +30,7 @@ from scipy.cluster.vq import kmeans2
 from discreet.door import Release
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import WORTH, Clipping, Shape
+from discreet.models.noisy_estimates import Estimate, forgetting_gain, shrink_means, shrinkage_factor
 from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
@@ -39,7 +40,6 @@ from discreet.models.noisy_sums import (
     released_counts,
     released_rows,
 )
-from discreet.models.shrinkage import Estimate, forgetting_gain, shrink_means, shrinkage_factor
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
 Array = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 The first release clips to the unit ball and learns roughly where the rows are. Each later one clips to an ellipsoid
 around them, so that its noise is relative to the rows' own spread. Differences that noise alone could explain are
-shrunk (``shrinkage`` and ``spectrum``).
+shrunk (``noisy_estimates`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from discreet.door import Release
 from discreet.guarantees import Neighbors
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weights
+from discreet.models.noisy_estimates import shrinkage_factor
 from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
-from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 

@@ -50,8 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.mixture.own_coordinates import Shape
+from discreet.models.noisy_estimates import HIDDEN
 from discreet.models.regression.regression import RegressionMoments
-from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 
 __all__ = ["Completion", "Line", "fit_adassp", "fit_noise_aware"]

@@ -3,8 +3,8 @@
 Within a component the numbers are Gaussian, each column of categories has its own probabilities, and all of these are
 independent. The Gaussians follow from the same releases as in ``adaptive_model``. The tables follow so:
 
-1. The steps are pooled as the counts are (``shrinkage``): the gain of step t is t^(−0.6), or more where the new table
-   differs from the pool by more than noise can explain.
+1. The steps are pooled as the counts are (``noisy_estimates``): the gain of step t is t^(−0.6), or more where the new
+   table differs from the pool by more than noise can explain.
 2. A table is shrunk to the column's marginal by the share of noise in the difference. The marginal is that of the
    first release and of all components' tables together.
 3. No probability is below what its noise could hide, unless the marginal is: a rare category is not impossible.
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Model
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, rows_to_divide_by
+from discreet.models.noisy_estimates import Estimate, forgetting_gain, shrinkage_factor
 from discreet.models.noisy_sums import noise_std, released_counts
-from discreet.models.shrinkage import Estimate, forgetting_gain, shrinkage_factor
 from discreet.models.table.column_maps import project_to_simplex
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import Components

@@ -1,12 +1,13 @@
-"""The minimum of a regularised margin loss, through the door: noise in the objective, or noise on what comes out.
+"""The minimum of a regularised margin loss: objective perturbation, or noise on what comes out.
 
-Three mechanisms, one question. All of them use ``solver``, whose result is within
-r = (τ + …)/λ of the ideal minimum θ*, with τ fixed beforehand from public numbers; none says how long it took.
+Three mechanisms, one question; the proof of the first is in ``guarantees.objective_loss``, those of the others here.
+All of them use ``solver``, whose result is within r = (τ + …)/λ of the ideal minimum θ*, with τ fixed beforehand from
+public numbers; none says how long it took.
 
-**Gaussian noise in the objective** (``GaussianObjective``): the proof is beside its loss (``guarantees.objective``).
-The noise b is drawn rounded to a grid g, at most √D·g/2 away from the ideal one, which moves the minimum by at most
-√D·g/(2λ): this is added to r, so floats are covered too, and the release is exact. The result is moved into a public
-box, which brings no two points farther apart, before the noise that covers r is added on a grid.
+**Gaussian noise in the objective** (``GaussianObjective``). The noise b is drawn rounded to a grid g, at most √D·g/2
+away from the ideal one, which moves the minimum by at most √D·g/(2λ): this is added to r, so floats are covered too,
+and the release is exact. The result is moved into a public box, which brings no two points farther apart, before the
+noise that covers r is added on a grid.
 
 **The noise of 2011** (``PureObjective``; Chaudhuri, Monteleoni and Sarwate, with the factor that equation 12 of Sarwate
 and Chaudhuri leaves out). Rows of norm 1: b has the density ∝ e^(−ε'‖b‖/Δ), where the gradients of neighbours are at

@@ -1,4 +1,4 @@
-"""Factorizations: how the noise of a series of linear answers is made small.
+"""Factorizations of running sums and other linear answers, which make their noise small.
 
 What is wanted is A·S, for example all running sums. It is written as A = B·C. The mechanism releases C·S with noise,
 whose scale follows from the columns of C, and B is applied to what came out, which costs nothing (the matrix mechanism;

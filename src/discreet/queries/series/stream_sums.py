@@ -11,7 +11,7 @@ an adaptive composition is as private as one Gaussian mechanism of μ = Δ/σ (t
 adds 2·grid·√D to Δ over D numbers, as ``GaussianNoise.for_query`` charges.
 
 *Sensitivity.* A row is in one step (event-level). With values in [l, h], B = max(|l|, |h|) and N = ‖c[:T]‖₂ the
-distance of neighbours is that of ``step_sums``: B·N for a row that comes or goes; where a row is replaced, and may turn
+distance of neighbours is that of ``StepSums``: B·N for a row that comes or goes; where a row is replaced, and may turn
 up at another step, at most √2·B·N for values of one sign, since no c is negative, and (h − l)·N where it is more.
 Without a horizon C is that of ``factorization.Blocks`` with rational factors in its blocks: N = 1.
 

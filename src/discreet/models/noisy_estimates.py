@@ -1,4 +1,4 @@
-"""Shrinkage of noisy estimates whose noise is known, and pooling of such estimates over several releases.
+"""Noisy estimates whose noise is known: pooled over several releases, and shrunk.
 
 **Shrinkage** (James and Stein 1961). Let y = x + e with E‖e‖² known. The best multiple of y as an estimate of x is
 about y·(1 − E‖e‖²/‖y‖²). The squared length of the noise varies, with a standard deviation of √(2/dof)·E‖e‖² for
