@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -29,3 +30,10 @@ if "DISCREET_AUDIT" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.
 def _in_an_empty_folder(request: pytest.FixtureRequest) -> None:
     if isinstance(request.node, DoctestItem):  # others make no folder, which takes longer the more there are
         request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was imported and collected, which stays, and come less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -1,12 +1,14 @@
-"""Sample the posterior by NumPyro's NUTS in whitened coordinates, all chains in parallel.
+"""Sample the posterior by NumPyro's NUTS in whitened coordinates, chains side by side in threads.
 
-The whole run is one compiled function of the problem's numbers, so that a second problem of the same form needs no
-compilation. The progress bar is updated from within the compiled run, by a callback.
+A chain is a loop over compiled blocks of a fixed number of steps. They are functions of the problem's numbers, so that
+a second problem of the same form needs no compilation, whatever the number of draws and chains. NUTS for several chains
+in one array would take longer to compile, and every chain would wait for the longest trajectory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +27,7 @@ MAX_TREE_DEPTH = 8
 TARGET_ACCEPTANCE = 0.8
 CAREFUL_ACCEPTANCE = 0.9  # where variances are coordinates or depend on them, which bends the posterior sharply
 START_SCALE = 0.5  # of the starting points around the reference, in posterior standard deviations
-BAR_STEPS = 20  # between two updates of the progress bar
-
-_BARS: list[Any] = []  # the progress bar of the current run, if any
+BLOCK = 100  # steps that are compiled together
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,57 +42,55 @@ def run_chains(
     model: RowModel, target: LogTarget, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
 ) -> Chains:
     """Return draws from the posterior."""
-    with double_precision():
-        acceptance = CAREFUL_ACCEPTANCE if "noise" in target.data else TARGET_ACCEPTANCE
-        run = jax.jit(_runner(target.density, draws, warmup, acceptance, progress))
-        if target.is_shared:
-            run = model.compiled.setdefault(("nuts", target.density, target.size, draws, warmup, progress), run)
-        start = np.random.default_rng(seed).standard_normal((chains, target.size)) * START_SCALE
-        keys = jax.random.split(jax.random.key(seed), chains)
-        if progress:
-            from tqdm.auto import tqdm
+    starts = np.random.default_rng(seed).standard_normal((chains, target.size)) * START_SCALE
+    blocks = -(-(warmup + draws) // BLOCK)
+    with double_precision(), _progress_bar(blocks * BLOCK * chains, progress) as bar:
+        begin, advance = _compiled(model, target, warmup)
+        data, keys = jax.tree.map(jnp.asarray, target.data), jax.random.split(jax.random.key(seed), chains)
+        # All is compiled here, before there are threads.
+        firsts = [advance(data, begin(data, *each)) for each in zip(starts, keys, strict=True)]
 
-            _BARS.append(tqdm(total=(draws + warmup) * chains, desc="posterior", unit="draw"))
-        try:
-            u, diverging = jax.tree.map(np.asarray, run(target.data, start, keys))
-        finally:
-            if progress:
-                jax.effects_barrier()  # type: ignore[no-untyped-call]
-                _BARS.pop().close()
+        def run(state: Any, block: Any) -> Any:
+            drawn = [block]
+            with double_precision():  # which is each thread's own
+                for _ in range(blocks - 1):
+                    state, block = advance(data, state)
+                    drawn.append(jax.tree.map(np.asarray, block))
+                    bar.update(BLOCK)
+            return jax.tree.map(lambda *each: np.concatenate(each)[warmup : warmup + draws], *drawn)
+
+        with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
+            u, diverging = jax.tree.map(lambda *each: np.stack(each), *pool.map(run, *zip(*firsts, strict=True)))
     size = target.data["w0"].size
     return Chains(target.data["w0"] + u[:, :, :size] @ target.data["root"].T, diverging)
 
 
-def _tick() -> None:
-    if _BARS:
-        _BARS[-1].update(BAR_STEPS)
+def _compiled(model: RowModel, target: LogTarget, warmup: int) -> Any:
+    """Return compiled functions: start a chain, and advance it. Kept where the target is a function of its data."""
+    density, acceptance = target.density, CAREFUL_ACCEPTANCE if "noise" in target.data else TARGET_ACCEPTANCE
+    key = ("nuts", density, target.size, warmup, acceptance)
+    if key in model.compiled:
+        return model.compiled[key]
+    init, step = hmc(potential_fn_gen=lambda data: lambda u: -density(data, u), algo="NUTS")
 
+    def begin(data: Any, start: Any, key: Any) -> Any:
+        return init(
+            start, warmup, max_tree_depth=MAX_TREE_DEPTH, target_accept_prob=acceptance, dense_mass=False,
+            model_args=(data,), rng_key=key,
+        )  # fmt: skip
 
-def _runner(
-    density: Callable[[Any, Any], Any], draws: int, warmup: int, acceptance: float, progress: bool
-) -> Callable[..., Any]:
-    """Return the function that runs all chains, from their data, starting points and random keys."""
-
-    def chain(data: Any, start: Any, key: Any) -> Any:
-        init, step = hmc(potential_fn_gen=lambda data: lambda u: -density(data, u), algo="NUTS")
-        state = init(
-            start,
-            warmup,
-            max_tree_depth=MAX_TREE_DEPTH,
-            target_accept_prob=acceptance,
-            dense_mass=False,
-            model_args=(data,),
-            rng_key=key,
-        )
-
-        def advance(state: Any, i: Any) -> Any:
-            if progress:
-                jax.lax.cond(i % BAR_STEPS == BAR_STEPS - 1, lambda: jax.debug.callback(_tick), lambda: None)
+    def advance(data: Any, state: Any) -> Any:
+        def one(state: Any, _: Any) -> Any:
             state = step(state, model_args=(data,))
             return state, (state.z, state.diverging)
 
-        # One loop over warm-up and draws is compiled once; the draws of the warm-up are dropped.
-        drawn = jax.lax.scan(advance, state, jnp.arange(warmup + draws))[1]
-        return jax.tree.map(lambda each: each[warmup:], drawn)
+        return jax.lax.scan(one, state, length=BLOCK)
 
-    return jax.vmap(chain, in_axes=(None, 0, 0))
+    functions = jax.jit(begin), jax.jit(advance)
+    return model.compiled.setdefault(key, functions) if target.is_shared else functions
+
+
+def _progress_bar(steps: int, shown: bool) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=steps, desc="posterior", unit="draw", disable=not shown)
