@@ -79,7 +79,7 @@ def examples(command: str) -> list[str]:
 
 
 def test_every_example_in_the_help_runs_and_prints_one_json_document(folder, monkeypatch):
-    """Chains stand still, as what they draw is tested elsewhere; ``make audit`` runs them."""
+    """Chains stand still, and nothing is attacked, as both are tested elsewhere; ``make audit`` does both."""
     if not LONG:
         still_chains(monkeypatch)
     monkeypatch.setattr("discreet.audit.attacking.FEWEST", 20)
@@ -92,7 +92,7 @@ def test_every_example_in_the_help_runs_and_prints_one_json_document(folder, mon
     for command in all_commands():
         lines = examples(command)
         assert lines, f"discreet {command} --help has no example"
-        for line in lines:
+        for line in lines if LONG or command != "audit" else []:
             answers[line] = discreet(line, *small.get(command, []), "--json").data
     assert all(isinstance(answer, dict) and answer for answer in answers.values())
     assert len(json.loads(Path("draws.json").read_text())["means"]) == 2  # chains

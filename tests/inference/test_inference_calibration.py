@@ -21,19 +21,20 @@ from scipy.stats import beta, binom
 import discreet as dp
 from conftest import FALSE_ALARM
 from discreet.noise import NotPrivateWarning
+from effort import size
 
 numpyro = pytest.importorskip("numpyro")
 
 from discreet.inference import InferenceWarning  # noqa: E402
 
-THROWS, TIMES, SETS, LEVEL = 100, 8, 12, 0.9
+THROWS, TIMES, SETS, LEVEL = 100, 8, size(6, 12), 0.9
 EPSILON = {"quiet": 4.0, "loud": 0.03}
 HEADS, CHANCES = np.arange(THROWS + 1), (np.arange(400) + 0.5) / 400
 LOG_ROWS = binom.logpmf(HEADS, THROWS, CHANCES[:, None])
 
 # An end of an interval from draws that are worth 50 has a share of at most √(0.05·0.95/50) = 0.031 around it, as a
 # standard deviation; both ends 0.044, the mean of 12 data sets 0.0127. 6.3 of these are 0.08: a false alarm of 3e-10.
-SLACK = 0.08
+SLACK = 0.08 * np.sqrt(12 / SETS)
 
 
 def coin():
