@@ -1,5 +1,5 @@
 """Mixtures of Gaussians, fitted by private expectation maximisation.
 
-May import what ``models`` may. A fit starts in ``adaptive_model.spread_over`` (``Adaptive``) or
+May import what ``models`` may. A fit starts in ``cell_search`` (``Adaptive``) or
 ``joint_release.spread_components`` (``Joint``).
 """

@@ -1,8 +1,8 @@
-"""Adaptive DP-EM: the start of a mixture, and steps that measure each component in its last estimate's coordinates.
+"""Adaptive DP-EM: steps that measure each component in the coordinates of its last estimate, and spreading components.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``spread_over``). If the
-   budget could not distinguish the components' means from noise, all of it is spent here, and all components are this
-   one Gaussian.
+1. A few releases find one Gaussian (``one_gaussian``). If the budget could not distinguish the components' means from
+   noise, all of it is spent here, and all components are this one Gaussian. Else cells that are spread over it
+   (``spread_over``) look for clusters (``cell_search``), and the components start there.
 2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``shrinkage``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by more
@@ -50,6 +50,7 @@ POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0  # of the shrinkage
 FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to the optimal v/(v + v')
 LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
+NARROWEST = 0.1  # least eigenvalue of the covariance within components, where that of all rows is I
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
@@ -175,9 +176,11 @@ class AdaptiveMixture(MomentModel[Pool]):
         if tied:  # Σ w_k E_k[c]E_k[c]ᵀ/R²
             outers = np.broadcast_to(np.einsum("k,kij->ij", rows / rows.sum(), outers), outers.shape)
         first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
+        spreads = np.array([shape.restrict(each) for each in seconds - outers])
+        spreads = self._shrink_sizes(spreads, rows, second_noise / per)
         for k, factor in enumerate(components.factors):
             # h = R·E[c/R]/β₁, C, and its mean diagonal entry s
-            shift, own, size = clipping.undo(firsts[k], shape.restrict(seconds[k] - outers[k]))
+            shift, own, size = clipping.undo(firsts[k], spreads[k])
             # h/√(1 − ‖E[c]/R‖²): near the border of the ball the clipped mean responds less and less to a shift
             shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
             inside = clip_to_ball(shift, clipping.radius)  # a mean moves by R at most in one step …
@@ -189,6 +192,26 @@ class AdaptiveMixture(MomentModel[Pool]):
                 Estimate(components.means[k] + factor @ inside, shift_std**2),  # m + Lh
                 Estimate(factor @ own @ factor.T, 0.5 * entry_std * entry_std),  # LCLᵀ, v
             )
+
+    def _shrink_sizes(self, spreads: Array, rows: Array, noise: Array) -> Array:
+        """Return the covariances of clipped rows with their mean diagonal entries shrunk to the weighted mean of all.
+
+        Clipping is undone by the size of a covariance. Where that is large, hardly anything of it is left in the
+        clipped rows, and a little noise would make any size of it.
+
+        Parameters
+        ----------
+        spreads : array of shape (K, d, d)
+        rows : array of shape (K,)
+        noise : array of shape (K,)
+            The standard deviation of a diagonal entry of each.
+        """
+        shape, d = self.shape, self.shape.dimension
+        sizes = np.trace(spreads, axis1=1, axis2=2) / d
+        variances = 0.5 * noise**2 * shape.size_energy()  # of v = ½·noise²
+        mean = float(rows @ sizes / rows.sum())
+        factors = shrinkage_factor(variances, (sizes - mean) ** 2, 1, SHAPE_CAUTION)
+        return np.asarray(spreads + ((factors - 1.0) * (sizes - mean))[:, None, None] * np.eye(d))
 
     def _pool(
         self, params: Pool, k: int, mean: Estimate, covariance: Estimate, gain: float
@@ -239,20 +262,26 @@ class AdaptiveMixture(MomentModel[Pool]):
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
         covariance within components is I − ``between``. The weighted mean of the components' covariances is shrunk to
-        it.
+        it, in the coordinates V of the components' mean frame, in which the noise is about white. Those of the base
+        would not do: where clusters are far apart, noise along one direction would hide what is narrow along another.
         """
-        shape, d, whiten = self.shape, self.shape.dimension, self.base.whitening[0]
+        shape, d, base = self.shape, self.shape.dimension, self.base
         # e_k = E‖·‖² of the noise of W C_k Wᵀ: v_k·energy(W A_k Wᵀ)
-        noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
-        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), 0.1, 1.0)  # E = I − between
-        precision = weights / (WORTH * d + noises / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4): less where noise is large
+        energies = np.array([shape.energy(base.whitening[0] @ frame @ base.whitening[0].T) for frame in pool.frames])
+        precision = weights / (WORTH * d + pool.covariance_noise * energies / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4)
         precision /= precision.sum()
-        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # M = W(Σ p_k C_k)Wᵀ
+        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)  # E = I − between
+        frame = np.linalg.cholesky(np.einsum("k,kij->ij", precision, pool.frames))
+        whiten = np.linalg.inv(frame)
+        back = whiten @ base.factors[0]
+        expected = back @ expected @ back.T  # from here on in the coordinates V
+        noises = pool.covariance_noise * np.array([shape.energy(whiten @ each @ whiten.T) for each in pool.frames])
+        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # M = V(Σ p_k C_k)Vᵀ
         noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
         factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
         least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2f√(vd)
-        shared = clip_eigenvalues(expected + factor * (mean - expected), least, 4.0)  # E + f(M − E)
-        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))  # back from the coordinates of the base
+        shared = clip_eigenvalues(expected + factor * (mean - expected), least, MOST_RATIO)  # E + f(M − E)
+        return np.asarray(frame @ np.linalg.cholesky(shared))
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.

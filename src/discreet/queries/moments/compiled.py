@@ -42,6 +42,8 @@ def coordinates(y, whitening, offsets, constants, known, cap, z, squared, logits
             own[:] = -offsets[k, i]
             for j in range(i + 1):
                 factor, column = whitening[k, i, j], y[j]
+                if factor == 0.0:  # diagonal matrices have many
+                    continue
                 for r in range(n):
                     own[r] += factor * column[r]
             for r in range(n):
