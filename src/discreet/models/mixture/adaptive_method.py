@@ -206,7 +206,7 @@ class Adaptive(Method[Components]):
         noise = squared * clipping.squared * self.count**2 / (SEARCH * (1.0 - self.first) * self.budget * rows**2)
         noise /= WEIGHTS[1] * clipping.response().beta1 ** 2
         each = min(math.sqrt(CELL_NOISE / noise), MOST_CELLS)
-        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
+        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng, tries=1)
         model = CellSearch(base, cells, clipping, self.shape, self.search_steps)
         found, releases = expectation_maximization(
             model, model.initialize(space.dimension, rng), space, islice(measures, self.search_steps)

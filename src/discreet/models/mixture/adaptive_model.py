@@ -52,7 +52,7 @@ LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
 NARROWEST = 0.1  # least eigenvalue of the covariance within components, where that of all rows is I
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
-TRIES = 3  # k-means runs, of which the best is taken
+TRIES = 3  # k-means runs, of which the best is taken; each has ten times as many iterations
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
 
 
@@ -316,7 +316,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         return shape.clear_rounding(clip_eigenvalues(root @ own @ root.T, narrowest, LARGEST))
 
 
-def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
+def spread_over(gaussian: Components, count: int, rng: np.random.Generator, tries: int = TRIES) -> Components:
     """Return ``count`` equal components spread over a Gaussian, to start from without a further look at the rows.
 
     The centres are those of k-means on draws from that Gaussian. They are computed in coordinates half-way between the
@@ -332,8 +332,8 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     draws = rng.standard_normal((max(2000, min(50, 20_000 // count + 5) * count), len(values))) * stretch
     few = count <= FEW
     tries = [
-        kmeans2(draws, count, iter=30 if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
-        for _ in range(TRIES if few else 1)
+        kmeans2(draws, count, iter=10 * tries if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
+        for _ in range(tries if few else 1)
     ]
     centres, _ = min(tries, key=lambda result: float(((draws - result[0][result[1]]) ** 2).sum()))
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the more columns, the less of the covariance the centres explain

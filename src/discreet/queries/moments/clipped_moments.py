@@ -158,7 +158,7 @@ LEAST_RADIUS = 1e-100
 IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
 PIECE = 2048  # rows
 STRIPE = 50  # rows of P in a product that leaves out the zeros beyond them
-FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
+FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products; without matrices it always is
 _SCRATCH = threading.local()
 NOTHING: Array = np.empty((0, 0))  # no evidence, in the type that the loops are compiled for
 NEGLIGIBLE = 1e-17  # a share that may be left out; see *Floats*
@@ -361,8 +361,10 @@ class ClippedMoments:
     def _host_sum(self, y: Array, evidence: Array | None, shares_out: Array | None = None) -> Array:
         """Return the sum by compiled loops, or by matrix products for many columns; γ goes to ``shares_out``."""
         k, d = self.components.count, self.components.dimension
-        add = self._add_compiled if d <= FEW_COLUMNS else self._add_products
-        rows = max((IN_LOOP if d <= FEW_COLUMNS else IN_CACHE) // (k * d), 64)
+        is_diagonal = self.shape in ("diag", "spherical") and np.count_nonzero(self.components.whitening) == k * d
+        in_loop = d <= FEW_COLUMNS or is_diagonal
+        add = self._add_compiled if in_loop else self._add_products
+        rows = max((IN_LOOP if in_loop else IN_CACHE) // (k * d), 64)
         counts, first, second = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
         for start in range(0, len(y), rows):
             piece = slice(start, start + rows)
@@ -474,17 +476,13 @@ class ClippedMoments:
         products.
         """
         whitening, (d, n) = self.components.whitening, rows.shape
-        diagonal = np.einsum("kii->ki", whitening)
         size = self.components.count * d * n
         if getattr(_SCRATCH, "numbers", np.empty(0)).size < size:
             _SCRATCH.numbers = np.empty(size)
         z: Array = _SCRATCH.numbers[:size].reshape(self.components.count, d, n)
-        if np.count_nonzero(whitening) == diagonal.size:
-            np.multiply(diagonal[:, :, None], rows, out=z)
-        else:
-            for start in range(0, d, STRIPE):
-                end = min(start + STRIPE, d)
-                np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
+        for start in range(0, d, STRIPE):
+            end = min(start + STRIPE, d)
+            np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
         z -= self.components.offsets[:, :, None]
         return z
 
