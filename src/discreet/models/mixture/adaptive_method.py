@@ -39,6 +39,7 @@ HOPELESS = 0.2  # squared error of its mean above which a component is dominated
 SEARCH = 0.025  # share of the budget of one of its steps, relative to what phase 1 leaves
 MOST_SEARCH_STEPS = 8
 MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
+BLIND = 0.5  # as many cells a component, or fewer, are dominated by noise, and what was found is not used
 CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
 SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
 
@@ -206,11 +207,13 @@ class Adaptive(Method[Components]):
         noise = squared * clipping.squared * self.count**2 / (SEARCH * (1.0 - self.first) * self.budget * rows**2)
         noise /= WEIGHTS[1] * clipping.response().beta1 ** 2
         each = min(math.sqrt(CELL_NOISE / noise), MOST_CELLS)
-        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng, tries=1)
+        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
         model = CellSearch(base, cells, clipping, self.shape, self.search_steps)
         found, releases = expectation_maximization(
             model, model.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
         )
+        if each < BLIND:
+            return spread_over(base, self.count, rng), releases
         return model.reduce(found, self.count, rng), releases
 
     def mixture(self, base: Components, rows: float) -> AdaptiveMixture:

@@ -50,9 +50,10 @@ POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0  # of the shrinkage
 FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to the optimal v/(v + v')
 LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
-NARROWEST = 0.1  # least eigenvalue of the covariance within components, where that of all rows is I
+NARROWEST = 0.1  # least eigenvalue of the expected covariance within components, where that of all rows is I
+MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
-TRIES = 3  # k-means runs, of which the best is taken; each has ten times as many iterations
+TRIES = 3  # k-means runs, of which the best is taken
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
 
 
@@ -261,27 +262,30 @@ class AdaptiveMixture(MomentModel[Pool]):
         """Return the Cholesky factor of the covariance to which those of the components are shrunk.
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
-        covariance within components is I − ``between``. The weighted mean of the components' covariances is shrunk to
-        it, in the coordinates V of the components' mean frame, in which the noise is about white. Those of the base
-        would not do: where clusters are far apart, noise along one direction would hide what is narrow along another.
+        covariance within components is E = I − ``between``. The weighted mean of the components' covariances is shrunk
+        to it, in the coordinates V of their mean frame, in which the noise is about white. Those of the base would not
+        do: where clusters are far apart, noise along one direction would hide what is narrow along another.
         """
-        shape, d, base = self.shape, self.shape.dimension, self.base
+        shape, d, base = self.shape, self.shape.dimension, self.base.whitening[0]
         # e_k = E‖·‖² of the noise of W C_k Wᵀ: v_k·energy(W A_k Wᵀ)
-        energies = np.array([shape.energy(base.whitening[0] @ frame @ base.whitening[0].T) for frame in pool.frames])
-        precision = weights / (WORTH * d + pool.covariance_noise * energies / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4)
+        total = pool.covariance_noise * np.array([shape.energy(base @ frame @ base.T) for frame in pool.frames])
+        precision = weights / (WORTH * d + total / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4): less where noise is large
         precision /= precision.sum()
-        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)  # E = I − between
-        frame = np.linalg.cholesky(np.einsum("k,kij->ij", precision, pool.frames))
-        whiten = np.linalg.inv(frame)
-        back = whiten @ base.factors[0]
-        expected = back @ expected @ back.T  # from here on in the coordinates V
-        noises = pool.covariance_noise * np.array([shape.energy(whiten @ each @ whiten.T) for each in pool.frames])
+        factor = np.linalg.cholesky(np.einsum("k,kij->ij", precision, pool.frames))  # V⁻¹
+        whiten = np.linalg.inv(factor)
+        back = whiten @ self.base.factors[0]
+        expected = back @ clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0) @ back.T  # VEVᵀ
+        noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
         mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # M = V(Σ p_k C_k)Vᵀ
         noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
-        factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
-        least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2f√(vd)
-        shared = clip_eigenvalues(expected + factor * (mean - expected), least, MOST_RATIO)  # E + f(M − E)
-        return np.asarray(frame @ np.linalg.cholesky(shared))
+        share = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
+        least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), MOST_FLOOR)  # 2f√(vd)
+        shared = clip_eigenvalues(expected + share * (mean - expected), least, MOST_RATIO)  # E + f(M − E)
+        # Frames follow noise where there is nothing but noise. So its size in the coordinates of the base is a limit, too
+        dominated = 4.0 * share**2 * float((precision**2 * total).sum()) * d / shape.energy()
+        back = base @ factor
+        within = clip_eigenvalues(back @ shared @ back.T, min(dominated, MOST_FLOOR), MOST_SHARED)
+        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(within))
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.
@@ -316,7 +320,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         return shape.clear_rounding(clip_eigenvalues(root @ own @ root.T, narrowest, LARGEST))
 
 
-def spread_over(gaussian: Components, count: int, rng: np.random.Generator, tries: int = TRIES) -> Components:
+def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
     """Return ``count`` equal components spread over a Gaussian, to start from without a further look at the rows.
 
     The centres are those of k-means on draws from that Gaussian. They are computed in coordinates half-way between the
@@ -332,8 +336,8 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator, trie
     draws = rng.standard_normal((max(2000, min(50, 20_000 // count + 5) * count), len(values))) * stretch
     few = count <= FEW
     tries = [
-        kmeans2(draws, count, iter=10 * tries if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
-        for _ in range(tries if few else 1)
+        kmeans2(draws, count, iter=30 if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
+        for _ in range(TRIES if few else 1)
     ]
     centres, _ = min(tries, key=lambda result: float(((draws - result[0][result[1]]) ** 2).sum()))
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the more columns, the less of the covariance the centres explain

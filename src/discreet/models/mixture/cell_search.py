@@ -34,7 +34,7 @@ from discreet.models.mixture.mixture_reduction import reduce_mixture
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, released_counts
-from discreet.models.shrinkage import shrinkage_factor
+from discreet.models.shrinkage import shrink_means, shrinkage_factor
 from discreet.queries.moments.clipped_moments import ROUND, ClippedMoments, Components
 
 __all__ = ["CellSearch", "Cells"]
@@ -42,6 +42,7 @@ __all__ = ["CellSearch", "Cells"]
 Array = NDArray[np.float64]
 
 WEIGHTS = ROUND  # a², b², c² of a release
+CAUTION = 1.5  # standard deviations of noise to allow for where centres are shrunk
 SEEN = 3.0  # standard deviations of its noise that a count must exceed for the cell to stay
 LEAST_SIZE, MOST_SIZE = 0.2, 5.0  # limits on s_k, whose weighted mean is 1
 LEAST_RATIO, MOST_RATIO = 0.1, 4.0  # limits on s_k relative to the step before
@@ -122,25 +123,28 @@ class CellSearch(MomentModel[Cells]):
         rows = np.maximum(counts, max(2.0 * count_noise, 1.0))
         firsts = release["first"] / rows[:, None]  # E[c(z)]/R
         squares = release["second"] / rows - (firsts**2).sum(axis=1)  # tr Cov[c(z)]/R²
-        means, sizes = last.means.copy(), params.sizes.copy()
+        means, sizes, noises = last.means.copy(), params.sizes.copy(), np.empty(last.count)
         for k in range(last.count):
             shift, _, size = clipping.undo(firsts[k], np.eye(d) * squares[k] / d)
             error = noise_std(release, "first") * clipping.radius / rows[k] / clipping.response(size).beta1
             shift = shift * shrinkage_factor(d * error * error, float(shift @ shift), d)
             means[k] += math.sqrt(sizes[k]) * params.factor @ clip_to_ball(shift, clipping.radius)
+            noises[k] = error * error * sizes[k]  # in the coordinates F⁻¹y
             sizes[k] *= min(max(size, LEAST_RATIO), MOST_RATIO)
         weights, means = rows / rows.sum(), clip_to_ball(means)
         seen = counts > SEEN * count_noise
         if len(params.directions) > 1:
             _move(~seen, weights, means, sizes, params.directions[0] @ params.factor.T)
-        factor = self._shape(weights, means)
+        factor = self._shape(weights, means, noises, params.factor)
         sizes = np.clip(sizes / (weights @ sizes), LEAST_SIZE, MOST_SIZE)
         found = Components(weights, means, sizes[:, None, None] * (factor @ factor.T))
         return Cells(found, factor, sizes, seen, params.directions[1:])
 
-    def _shape(self, weights: Array, means: Array) -> Array:
-        """Return F: in the coordinates of the base, S is I less the scatter of the centres."""
-        apart = (means - weights @ means) @ self.base.whitening[0].T
+    def _shape(self, weights: Array, means: Array, noises: Array, last: Array) -> Array:
+        """Return F: in the coordinates of the base, S is I less the scatter of the centres, shrunk for their noise."""
+        frames = np.broadcast_to(last @ last.T, (len(weights), *last.shape))
+        _, apart, factors = shrink_means(means, weights, self.base.whitening[0], noises, frames, CAUTION)
+        apart = factors[:, None] * apart
         within = np.eye(means.shape[1]) - (weights[:, None] * apart).T @ apart
         return np.asarray(self.base.factors[0] @ np.linalg.cholesky(clip_eigenvalues(within, NARROWEST, 1.0)))
 
