@@ -125,7 +125,7 @@ def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
 
 def _number(name: str, value: Any, accepted: str, least: float, below: float) -> float:
     """Return a real number in [least, below) as a float; text, booleans, arrays and ``None`` are not converted."""
-    if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's booleans are not real
+    if type(value) is float or (not isinstance(value, bool) and isinstance(value, Real)):  # not NumPy's booleans
         with suppress(OverflowError):
             if least <= (number := float(value)) < below:
                 return number

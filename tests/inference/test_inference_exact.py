@@ -14,15 +14,15 @@ from scipy.special import betaln, log_softmax, softmax
 from scipy.stats import beta, binom, norm, t
 
 from conftest import FALSE_ALARM
-from discreet import Box, Curator, GaussianLoss, LaplaceLoss, Sum
+from discreet import Box, Curator, GaussianLoss, LaplaceLoss, Sum, infer
 from discreet.door import open_rows
 from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.augmented.sum_densities import FactoredDraw, NoisySum, update_rows
 from discreet.inference.clt.reference import Problem
 from discreet.inference.measurements import Measurements, read_measurements
-from discreet.inference.rows.row_model import Layout, double_precision, get_row_model
+from discreet.inference.rows.row_model import Layout, double_precision, get_user_row_model
 from discreet.mechanisms import FactoredExponential
-from discreet.records import Block
+from discreet.records import Block, as_records
 
 ROWS, HEADS = 20, 15
 CHAINS, DRAWS, WARMUP = 32, 200, 100
@@ -54,7 +54,7 @@ FACTORED = FactoredExponential(log_likelihood, CHANCES, math.log(0.1), math.log(
 def problem_of(*releases, rows=ROWS):
     measured = read_measurements(list(releases)) if releases else Measurements((), LAYOUT)
     public = {"x": PUBLIC, "codes": np.zeros((len(PUBLIC), 0), dtype=np.int64)}
-    return Problem(get_row_model(coin_and_number, LAYOUT), measured, rows, public)
+    return Problem(get_user_row_model(coin_and_number, LAYOUT), measured, rows, public)
 
 
 def sampled(problem, **options):
@@ -198,6 +198,26 @@ def test_a_gaussian_mean_with_gaussian_noise_is_conjugate(seeded):
     mean = (ROWS * total / variance + PUBLIC[:, 1].sum()) / precision
     assert_same_law(result.v[:, :, 1], normal_moments(norm(mean, precision**-0.5)))
     assert result.least_acceptance < math.exp(-1.0)
+
+
+@pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")  # of short chains
+def test_through_the_front_with_sums_and_factored_draws_together(seeded):
+    """As many chains, rows and steps of warm-up as in the other tests, for which all is compiled."""
+    rows = as_records(np.stack([THROWS, np.ones(ROWS)], axis=1), space=BOTH.space, missing="fill")
+    mechanism = FactoredExponential(lambda x, z: log_likelihood(x[:, :1], z), CHANCES, math.log(0.1), math.log(0.9))
+    curator = Curator(rows)
+    drawn = [mechanism.draw(curator, epsilon=40.0, bits=seeded(i)) for i in range(2)]
+    release = curator.measure(BOTH, LaplaceLoss(20.0), bits=seeded(2))
+    result = infer(
+        [*drawn, release], coin_and_number, public=PUBLIC, likelihood="exact", chains=CHAINS, draws=DRAWS // 4,
+        warmup=WARMUP, seed=1, start={"chance": 0.5, "mean": 0.0},
+    )  # fmt: skip
+    low, high = result.interval("chance", 0.999)
+    assert low < HEADS / ROWS < high
+    assert high - low < 0.6
+    assert result.likelihood == "exact"
+    facts = result.data.attrs
+    assert facts["least_row_acceptance"] >= facts["least_row_acceptance_proved"] * (1 - 1e-9)
 
 
 class Halved(NoisySum):

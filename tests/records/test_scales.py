@@ -613,10 +613,19 @@ def test_reports(mixture, people):
 
 
 def test_posteriors(people, monkeypatch):
+    """The labels that a posterior takes from its model; ``make audit`` infers one."""
     pytest.importorskip("numpyro")
-    still_chains(monkeypatch)
+    from discreet.inference.default_models import default_model
+    from discreet.inference.measurements import read_measurements
+
     declared = dp.Schema({"income": SCHEMA["income"], "admitted": SCHEMA["admitted"]})
     result = statistics.covariance(people, epsilon=5.0, delta=1e-6, schema=declared)
+    shown = default_model(result, read_measurements(result))
+    for dims in shown.dims.values():
+        assert all("log(income)" in shown.coords[dim] for dim in dims)
+    if not LONG:
+        return
+    still_chains(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few draws
         posterior = dp.infer(result, chains=1, draws=20, warmup=20, progress=False)

@@ -198,12 +198,19 @@ def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
 
 
 def test_a_posterior_says_it(curator, monkeypatch):
+    """Of a coin, which is compiled at once: what is said does not depend on the model of a row."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    def coin():
+        numpyro.sample("age", dist.Bernoulli(numpyro.sample("chance", dist.Uniform())))
+
     still_chains(monkeypatch)
     mean = st.mean(curator, "age", epsilon=1.0, delta=1e-6)
     model = dp.GaussianMixture(1, epsilon=1.0, delta=1e-6).fit(curator.only(["age"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few draws
-        posterior = dp.infer(model, chains=1, draws=10, warmup=10, rows=2000, seed=0)
+        posterior = dp.infer(model, coin, chains=1, draws=10, warmup=10, rows=2000, seed=0)
     assert posterior.which_rows == posterior.data.attrs["which_rows"] == mean.which_rows == LIMIT
     assert f", from {LIMIT}: 10 draws" in repr(posterior)
 

@@ -181,7 +181,8 @@ OPEN_ENDED: dict[str, Ask] = {"PCA: gibbs": _of(lambda: dp.PCA(1, method="gibbs"
 def _statistics() -> dict[str, Ask]:
     pure, approximate = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
     return {
-        "count": lambda c: statistics.count(c, **pure),
+        # Of all rows where their number is private; where it is public, of groups
+        "count": lambda c: statistics.count(c, by="g" if c.neighbors is dp.Neighbors.REPLACE_ONE else None, **pure),
         "count by": lambda c: statistics.count(c, by="g", **approximate),
         "sum": lambda c: statistics.sum(c, PAIR, by="g", weights="w", **pure),
         "mean": lambda c: statistics.mean(c, PAIR, **approximate),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import inspect
 import math
 import pickle
 import re
@@ -82,7 +83,7 @@ def _children(one: Any) -> Iterator[tuple[str, Any]]:
         yield "<frame>", dict(one.gi_frame.f_locals) if one.gi_frame is not None else None
     elif type(one).__module__ == "builtins" or not (hasattr(one, "__dict__") or hasattr(one, "__slots__")):
         yield from (("<within>", value) for value in gc.get_referents(one))
-    if hasattr(one, "cache_info"):  # of functools; its results are behind no attribute
+    if inspect.getattr_static(one, "cache_info", None):  # of functools; its results are behind no attribute
         yield from (("<cached>", value) for value in gc.get_referents(one) if not isinstance(value, PUBLIC))
     for kind in type(one).__mro__:
         slots = kind.__dict__.get("__slots__", ())

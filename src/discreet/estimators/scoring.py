@@ -110,7 +110,7 @@ def private_score(
     own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
     shell = clone(models[0]).set_params(
         bounds=None if own else models[0].bounds,
-        neighbors=neighbors or (None if isinstance(X, Curator) else models[0].neighbors),
+        neighbors=models[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
         random_state=random_state,
     )
     curator = shell._open(X)

@@ -185,6 +185,8 @@ def _dominate_one_row(shift: float, determinant: float) -> float:
         above = float((mine - np.log(normal_delta(mu, points[1:]))).max())
         return math.exp(min(above + 1e-10, 700.0))
 
+    if not excess(1e300) <= 1.0:  # not even a Gaussian's curve that is 1 everywhere is above this one by so much
+        return math.inf
     return max(find_least_positive(excess, 1.0, 2.0 * shift, 1e-6), shift * (1.0 + 1e-3))
 
 

@@ -73,7 +73,7 @@ class GaussianNoise(RoundedNoise):
         >>> round(noise.scale, 6), noise.fineness
         (292.0, 40)
         """
-        steps = 2.0 * math.sqrt(integer("size", size, least=1))
+        steps = 2.0 * math.sqrt(integer("size", size, least=1, most=2**62))
         return cls(*fit_grid(positive("mu", mu), sensitivity, largest, steps))
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
@@ -183,7 +183,7 @@ class LaplaceNoise(RoundedNoise):
         >>> round(noise.scale, 6), noise.fineness
         (2.0, 40)
         """
-        steps = 2.0 * integer("size", size, least=1)
+        steps = 2.0 * integer("size", size, least=1, most=2**62)
         return cls(*fit_grid(positive("epsilon", epsilon), sensitivity, largest, steps))
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:

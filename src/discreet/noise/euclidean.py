@@ -66,7 +66,7 @@ class EuclideanNoise(NoiseDistribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "dimension", integer("dimension", self.dimension, least=1))
+        object.__setattr__(self, "dimension", integer("dimension", self.dimension, least=1, most=2**62))
         object.__setattr__(self, "fineness", integer("fineness", self.fineness, least=0, most=40))
         check_grid(self.grid)
 
@@ -91,7 +91,7 @@ class EuclideanNoise(NoiseDistribution):
         >>> round(noise.scale, 3), noise.fineness
         (292.0, 24)
         """
-        epsilon, steps = positive("epsilon", epsilon), 2.0 * math.sqrt(integer("size", size, least=1))
+        epsilon, steps = positive("epsilon", epsilon), 2.0 * math.sqrt(integer("size", size, least=1, most=2**62))
         cheap = math.ceil(math.log2(100.0 * steps) - math.log2(epsilon)) + 1
         scale, m = fit_grid(epsilon, sensitivity, largest, steps, max(cheap, COARSE))
         return cls(scale, size, m)

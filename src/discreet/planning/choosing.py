@@ -207,7 +207,8 @@ def plan(
     """
     question = recognize(what)
     target = positive("target", target)
-    relation = Neighbors.parse(neighbors or question.get("neighbors") or Neighbors.REPLACE_ONE)
+    own = question.get("neighbors") or Neighbors.REPLACE_ONE
+    relation = Neighbors.parse(own if neighbors is None else neighbors)
     private = relation is Neighbors.ADD_REMOVE
     if counted is False and private:
         raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")

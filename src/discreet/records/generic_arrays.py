@@ -32,8 +32,8 @@ def on_device(values: float | tuple[float, ...], like: Any) -> Any:
 
     Single numbers too: with a Python number some libraries divide by multiplying with a reciprocal, which rounds twice.
     """
-    xp = array_namespace(like)
-    return xp.asarray(values, dtype=xp.float64, device=device(like))
+    xp, where = (np, {}) if type(like) is np.ndarray else (array_namespace(like), {"device": device(like)})
+    return xp.asarray(values, dtype=xp.float64, **where)
 
 
 def take(x: Any, places: Any, axis: int = 0) -> Any:

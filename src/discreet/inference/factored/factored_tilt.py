@@ -21,7 +21,6 @@ Arrays may be NumPy's or JAX's, in float64.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -148,10 +147,15 @@ def optimize_q(observed: Sequence[ObservedDraws], weights: Any, rows: int, steps
         r = tilt_weights(weights, tilt_exponents(observed, log_q))
         towards = [target - one for target, one in zip(fixed_point(r, n), log_q, strict=True)]
         newton = _newton_direction(observed, r, [xp.exp(one) for one in log_q], towards, n)
-        best, least = log_q, log_upper_bound_at(observed, weights, n, log_q)
-        for direction, length in itertools.product((newton, towards), STEP_LENGTHS):
-            tried = [_normalise(one + length * v) for one, v in zip(log_q, direction, strict=True)]
-            best, least = choose_lower(n, best, least, tried)
+        lengths = xp.asarray(STEP_LENGTHS * 2)
+
+        def search(j: Any, found: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+            ways = [xp.where(j < len(STEP_LENGTHS), one, other) for one, other in zip(newton, towards, strict=True)]
+            tried = [_normalise(one + lengths[j] * v) for one, v in zip(log_q, ways, strict=True)]
+            return choose_lower(n, *found, tried)
+
+        first = log_q, log_upper_bound_at(observed, weights, n, log_q)
+        best: list[Any] = _repeat(len(lengths), search, first, weights)[0]
         return best
 
     result = _repeat(len(path) - 1, step, fixed_point(weights, path[0]), weights)

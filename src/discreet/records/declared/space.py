@@ -46,8 +46,8 @@ class Space(ABC):
     @property
     def columns(self) -> int | None:
         """The number of columns, None while it is open."""
-        bounds = (getattr(self, name) for name in self._by_column)
-        return max((len(bound) for bound in bounds if isinstance(bound, tuple)), default=None)
+        sizes = [len(bound) for name in self._by_column if isinstance(bound := getattr(self, name), tuple)]
+        return max(sizes, default=None)
 
     def for_columns(self, columns: int) -> Self:
         """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ.
