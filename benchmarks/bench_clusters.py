@@ -1,10 +1,11 @@
 """Whether private mixtures find clusters that are there, beside scikit-learn with one start and with ten.
 
-Rows are drawn from K Gaussians whose centres have a given spread, in standard deviations a coordinate. A fit is *bad* if
-its mean log-likelihood is more than 0.3 nats below that of scikit-learn's EM from the true parameters. A cell is one
-choice of K, d, the spread, weights (equal, or from 1 to 20), covariances (round, or each its own), the number of rows,
-ε and the relation; δ = 1e-6. "seen" says how many times the noise of a count, if it had all of the budget, the rows of
-the smallest component are; the demand is on cells where that is at least 10 and one start of scikit-learn finds all.
+Rows are drawn from K Gaussians whose centres have a given spread, in standard deviations a coordinate. A fit is *bad*
+if its mean log-likelihood is more than 0.3 nats below that of scikit-learn's EM from the true parameters. A cell is
+one choice of K, d, the spread, weights (equal, or from 1 to 20), covariances (round, or each its own), the number of
+rows, ε and the relation; δ = 1e-6. "seen" says how many times the noise of a count, if it had all of the budget, the
+rows of the smallest component are; the demand is on cells where that is at least 10 and one start of scikit-learn
+finds all.
 
 Two lists of cells, drawn beforehand with different seeds: the constants of the search were chosen on "choosing", with
 data sets 100 and up; figures are of "figure", with data sets 10,000 and up.
@@ -50,6 +51,7 @@ class Cell:
 
     @property
     def shares(self) -> np.ndarray:
+        """The weights of the components."""
         sizes = np.ones(self.components) if self.weights == "equal" else np.geomspace(1.0, 20.0, self.components)
         return sizes / sizes.sum()
 

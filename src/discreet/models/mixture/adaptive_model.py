@@ -281,7 +281,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         share = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
         least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), MOST_FLOOR)  # 2f√(vd)
         shared = clip_eigenvalues(expected + share * (mean - expected), least, MOST_RATIO)  # E + f(M − E)
-        # Frames follow noise where there is nothing but noise. So its size in the coordinates of the base is a limit, too
+        # Where there is nothing but noise, frames follow it. So its square in the coordinates of the base is a limit
         dominated = 4.0 * share**2 * float((precision**2 * total).sum()) * d / shape.energy()
         back = base @ factor
         within = clip_eigenvalues(back @ shared @ back.T, min(dominated, MOST_FLOOR), MOST_SHARED)

@@ -15,9 +15,8 @@ After each step:
 
 In the end cells are merged until K are left (``mixture_reduction``). Reductions that count labels more or less are
 compared by their likelihood for synthetic rows of the cells. All components start with one covariance, the mean of
-theirs: a start with one of them too wide ends with two clusters in it. If no reduction is better than a single Gaussian
-there are no clusters, and the components start spread over it, as equals. Everything but the releases is arithmetic on
-public numbers.
+theirs: a start with one of them too wide ends with two clusters in it. If the components overlap there are no clusters,
+and they start spread over the single Gaussian, as equals. Everything but the releases is arithmetic on public numbers.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from discreet.door import Release
 from discreet.models.mixture.adaptive_model import spread_over
@@ -50,7 +50,7 @@ NARROWEST = 0.02  # least eigenvalue of S, in coordinates in which all rows have
 APART = 0.5  # distance of the halves of a cell from its centre, relative to √(s·d)
 LABELS = (0.0, 0.5, 1.0)  # how much labels count in the reductions that are compared
 SYNTHETIC = 5000  # rows that they are compared on
-WORTH = 0.02  # nats that the best one must gain over a single Gaussian; else there are no clusters to start from
+CLEAR = 0.9  # least mean probability of a row's own component; below it there are no clusters to start from
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +155,14 @@ class CellSearch(MomentModel[Cells]):
             seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[:count])
         kept = Components(found.weights[seen] / found.weights[seen].sum(), found.means[seen], found.covariances[seen])
         rows, _ = kept.sample(SYNTHETIC, rng)
-        reduced = [reduce_mixture(kept, count, labels) for labels in LABELS]
-        scores = [float(components.log_density(rows).mean()) for components in reduced]
-        if max(scores) < self.base.log_density(rows).mean() + WORTH:
-            return spread_over(self.base, count, rng)
-        best = reduced[int(np.argmax(scores))]
+        reduced = (reduce_mixture(kept, count, labels) for labels in LABELS)
+        best = max(reduced, key=lambda components: float(components.log_density(rows).mean()))
         base, whiten = self.base.factors[0], self.base.whitening[0]
         shared = whiten @ np.einsum("k,kij->ij", best.weights, best.covariances) @ whiten.T
         shared = self.shape.clear_rounding(base @ self.shape.restrict(shared) @ base.T)
-        return replace(best, covariances=np.repeat(shared[None], count, axis=0))
+        start = replace(best, covariances=np.repeat(shared[None], count, axis=0))
+        shares = softmax(start.log_joint(rows), axis=1)
+        return start if shares.max(axis=1).mean() >= CLEAR else spread_over(self.base, count, rng)
 
 
 def _move(weak: NDArray[np.bool_], weights: Array, means: Array, sizes: Array, directions: Array) -> None:
