@@ -23,7 +23,7 @@ import discreet as dp
 from discreet.em import Model
 from discreet.estimators.plots import plot_model
 from discreet.noise import NotPrivateWarning
-from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import as_records
 from effort import size
 from instances import MODELS
@@ -368,6 +368,32 @@ class TestRobustness:
                 assert np.linalg.norm(result.means, axis=1).max() <= 1.0 + 1e-9
                 assert np.linalg.eigvalsh(result.covariances).min() > 1e-7
                 assert query.model.bound(params).l2 == 1.0
+
+
+@seeds_are_fine
+class TestClusters:
+    """Clusters that are plainly there are found: centres with a spread of 3.5 standard deviations a coordinate."""
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize(("count", "d"), [(3, 4), (5, 2), (8, 6)])
+    def test_each_has_a_component(self, count, d, seed):
+        rng = np.random.default_rng(seed)
+        centres = 3.5 * rng.standard_normal((count, d))
+        rows = centres[rng.integers(0, count, 20_000)] + rng.standard_normal((20_000, d))
+        bound = 1.2 * float(np.abs(rows).max())
+        model = fitted(rows, count, epsilon=1.0, delta=1e-6, bounds=(-bound, bound), random_state=seed)
+        truth = Components(np.full(count, 1 / count), centres, np.repeat(np.eye(d)[None], count, axis=0))
+        assert model.score(rows) > truth.log_density(rows).mean() - 0.3
+
+    @pytest.mark.parametrize("covariance_type", ["tied", "diag", "spherical"])
+    def test_of_every_covariance_type(self, covariance_type):
+        rng = np.random.default_rng(1)
+        centres = np.array([[-6.0, 0.0, 3.0], [6.0, 1.0, -3.0], [0.0, 6.0, 0.0], [0.0, -6.0, 2.0]])
+        rows = centres[rng.integers(0, 4, 10_000)] + rng.standard_normal((10_000, 3))
+        model = fitted(rows, 4, epsilon=1.0, delta=1e-6, bounds=(-12.0, 12.0), covariance_type=covariance_type)
+        found = np.linalg.norm(model.means_[:, None] - centres[None], axis=2)
+        assert sorted(found.argmin(axis=1)) == [0, 1, 2, 3]
+        assert found.min(axis=1).max() < 0.5
 
 
 def valid(model):

@@ -10,6 +10,7 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from discreet.mechanisms.factored_exponential import FactoredExponential
 from discreet.models.clusters.lloyd import lloyd_weights, packed_start
 from discreet.models.clusters.private_kmeans import cluster_components
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
+from discreet.models.mixture.cell_search import CellSearch
 from discreet.models.mixture.joint_release import JointMixture, spread_components
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -60,6 +62,15 @@ from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Ball, Box
 
 
+def _components(rng: np.random.Generator, count: int, base: Components) -> Components:
+    """Return components with any weights, some far from the rows, each with a multiple of a Gaussian's covariance."""
+    return Components(
+        rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
+        clip_to_ball(rng.standard_normal((count, base.dimension)) * 0.5),
+        np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
+    )
+
+
 def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     """Return queries to search: few and many components, overlapping and narrow ones, every shape."""
     space = Ball(radius, center=rng.standard_normal(d) * radius)
@@ -68,13 +79,27 @@ def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float)
         shape = Shape(name, d)
         for width in (0.5, 0.01):
             base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
+            start = _components(rng, count, base)
             model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
-            start = Components(
-                rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-                clip_to_ball(rng.standard_normal((count, d)) * 0.5),
-                np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
-            )
             result.append(ModelQuery(model, Pool.empty(start), space))
+    return result
+
+
+def _cell_search_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: few and many cells, wide and narrow, round and stretched."""
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    result = []
+    for count, width in ((1, 0.5), (2, 0.01), (5, 0.5), (30, 0.1)):
+        factor = width * (np.eye(d) + np.tril(rng.standard_normal((d, d)), -1))
+        base = Components(np.ones(1), np.zeros((1, d)), (factor @ factor.T)[None])
+        start = Components(
+            rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
+            clip_to_ball(rng.standard_normal((count, d)) * 0.5),
+            np.repeat(base.covariances, count, axis=0),
+        )
+        model = CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape("full", d), 3)
+        cells = replace(model.initialize(d, rng), sizes=rng.uniform(0.2, 5.0, count))
+        result.append(ModelQuery(model, cells, space))
     return result
 
 
@@ -111,15 +136,11 @@ def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> l
     result = []
     for count, categories, name, width in cases:
         base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
+        start = _components(rng, count, base)
         numbers = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), Shape(name, d), (0.1, 0.3, 0.6), 10)
         marginals = tuple(rng.dirichlet(np.ones(size)) * 0.99 + 0.01 / size for size in categories)
         weights = tuple(rng.dirichlet(np.ones(len(categories))) * rng.uniform(0.2, 0.8))
         model = TableModel(numbers, marginals, (1e-4,) * len(categories), weights)
-        start = Components(
-            rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-            clip_to_ball(rng.standard_normal((count, d)) * 0.5),
-            np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
-        )
         sharp = tuple(project_to_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
         result.append(ModelQuery(model, TablePool.empty(Pool.empty(start), sharp), space))
     return result
@@ -245,7 +266,7 @@ def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> l
     components = cluster_components(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
     moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
     result.append(MomentSums(moments, narrow, "clusters"))
-    models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)
+    models = (_adaptive_mixture_instances, _cell_search_instances, _joint_instances, _one_gaussian_instances)
     return [*result, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
 
 
@@ -346,6 +367,7 @@ def _wave_sums_waves(rng: np.random.Generator, d: int, radius: float) -> list[An
 
 MODELS: dict[type[Any], Callable[..., list[Any]]] = {
     AdaptiveMixture: _adaptive_mixture_instances,
+    CellSearch: _cell_search_instances,
     JointMixture: _joint_instances,
     OneGaussian: _one_gaussian_instances,
     TableModel: _table_model_instances,

@@ -1,4 +1,4 @@
-"""``Adaptive``: fits a Gaussian mixture in two phases, one Gaussian first and then the mixture (``adaptive_model``).
+"""``Adaptive``: fits a Gaussian mixture in three phases: one Gaussian, a search for clusters, and the mixture.
 
 How the phases share the budget is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
 """
@@ -17,7 +17,8 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method, growing_shares
-from discreet.models.mixture.adaptive_model import AdaptiveMixture
+from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
+from discreet.models.mixture.cell_search import WEIGHTS, CellSearch
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
@@ -34,10 +35,18 @@ MANY_COLUMNS = 500  # with more columns the rounds take too long
 DISTINCT = 0.05  # largest squared error of its mean at which a component is well distinguished from the others
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
+# The search for clusters
+SEARCH = 0.025  # share of the budget of one of its steps, relative to what phase 1 leaves
+MOST_SEARCH_STEPS = 8
+MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
+BLIND = 0.5  # as many cells a component, or fewer, are dominated by noise, and what was found is not used
+CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
+SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
+
 
 @dataclass(frozen=True)
 class Adaptive(Method[Components]):
-    """Phase 1 finds one Gaussian (``OneGaussian``), phase 2 the mixture (``AdaptiveMixture``).
+    """Phase 1 finds one Gaussian (``OneGaussian``), a search finds clusters (``CellSearch``), phase 2 is the mixture.
 
     Parameters
     ----------
@@ -135,10 +144,21 @@ class Adaptive(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Growing shares in phase 1, equal shares in phase 2."""
+        """Growing shares in phase 1, equal shares in the search and in phase 2."""
         if self.is_single:
             return growing_shares(self.first, self.steps)
-        return growing_shares(self.first, ROUNDS) + [(1.0 - self.first) / self.steps] * self.steps
+        search = [SEARCH * (1.0 - self.first)] * self.search_steps
+        return growing_shares(self.first, ROUNDS) + search + [self.step_share] * self.steps
+
+    @property
+    def search_steps(self) -> int:
+        """The number of steps of the search, from 4 to 8: with more components more cells must move."""
+        return min(4 + self.count // 5, MOST_SEARCH_STEPS)
+
+    @property
+    def step_share(self) -> float:
+        """The share of the budget of one step of phase 2."""
+        return (1.0 - SEARCH * self.search_steps) * (1.0 - self.first) / self.steps
 
     @property
     def clipping(self) -> Clipping:
@@ -148,7 +168,7 @@ class Adaptive(Method[Components]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
-        """Find one Gaussian, spread the components over it, and improve them by EM."""
+        """Find one Gaussian, then clusters, and improve them by EM."""
         counted, rounds = self.size.rows is None, self.steps if self.is_single else ROUNDS
         one = OneGaussian(self.shape, self.clipping, self.neighbors, counted, self.metric, self.spectral)
         start = one.initialize(space.dimension, rng)
@@ -158,16 +178,47 @@ class Adaptive(Method[Components]):
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
-            model = self.mixture(base, rows)
-            pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
-            result, releases = pool.components, releases + more
+            found, searched = self.search(base, rows, space, rng, measures)
+            pool, more = expectation_maximization(self.mixture(base, rows), Pool.empty(found), space, measures)
+            result, releases = pool.components, releases + searched + more
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
         return result, releases
 
+    def search(
+        self, base: Components, rows: float, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Components, list[Release]]:
+        """Return the components that phase 2 starts from, where a search has found clusters, and its releases.
+
+        Parameters
+        ----------
+        base : Components
+            The Gaussian of phase 1.
+        rows : float
+            Their number, about.
+        space : Box or Ball
+        rng : Generator
+        measures : iterator of callables
+            The steps of the search are taken from it.
+        """
+        clipping = Clipping.at_quantile(self.shape.dimension, SEARCH_LEVEL)
+        squared = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else 2.0
+        # The variance of a coordinate of a cell's mean with one cell a component, Δ²R²K²/(μ²N²·b²·β₁²)
+        noise = squared * clipping.squared * self.count**2 / (SEARCH * (1.0 - self.first) * self.budget * rows**2)
+        noise /= WEIGHTS[1] * clipping.response().beta1 ** 2
+        each = min(math.sqrt(CELL_NOISE / noise), MOST_CELLS)
+        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
+        model = CellSearch(base, cells, clipping, self.shape, self.search_steps)
+        found, releases = expectation_maximization(
+            model, model.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
+        )
+        if each < BLIND:
+            return spread_over(base, self.count, rng), releases
+        return model.reduce(found, self.count, rng), releases
+
     def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
         """Return the model of phase 2, for the Gaussian of phase 1 and about ``rows`` rows."""
-        d, second = self.shape.dimension, (1.0 - self.first) / self.steps
+        d, second = self.shape.dimension, self.step_share
         cost = self.difficulty * (self.rows / rows) ** 2
         clipping = Clipping.at_quantile(d, _level(cost * self.count**2 / second, 0.3))
         noise = (self.count / rows) ** 2 / (second * self.budget)

@@ -1,6 +1,6 @@
 """Fits a mixture over numbers and categories (``AdaptiveTables``) and draws synthetic rows of it (``MixedComponents``).
 
-The fit takes three phases: marginals, then one Gaussian, then the mixture.
+The fit takes four phases: marginals, one Gaussian, a search for clusters of the numbers, and the mixture.
 
 Every choice is a function of public numbers: ε, δ, the number of columns, of categories and of components, and the
 number of rows where it is public.
@@ -28,6 +28,7 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive_method import ROUNDS, Adaptive
+from discreet.models.mixture.adaptive_model import Pool
 from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import correct_cells, estimate_probabilities
@@ -159,7 +160,7 @@ class AdaptiveTables(Method[MixedComponents]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[MixedComponents, list[Release]]:
-        """Find the marginals and one Gaussian, spread the components over them, and improve them by EM."""
+        """Find the marginals, one Gaussian and clusters of numbers, and improve components with tables by EM."""
         query = self._marginals(space)
         release = next(measures)(query)
         result, noises = estimate_probabilities(query, release)
@@ -179,11 +180,14 @@ class AdaptiveTables(Method[MixedComponents]):
         first = sum(self.numbers.shares[:ROUNDS])
         one = replace(self.numbers, count=1, steps=ROUNDS, budget=self.numbers.budget * first)
         base, releases = one.run(space, rng, islice(measures, ROUNDS))
-        mixture = self.numbers.mixture(base, released_rows(releases[-1]))
+        rows = released_rows(releases[-1])
+        found, searched = self.numbers.search(base, rows, space, rng, measures)
+        mixture = self.numbers.mixture(base, rows)
         mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
         model = TableModel(mixture, marginals, noise, self._weights)
-        pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
-        return with_cells(pool.components, pool.probabilities), [release, *releases, *more]
+        start = replace(model.initialize(space.dimension, rng), numbers=Pool.empty(found))
+        pool, more = expectation_maximization(model, start, space, measures)
+        return with_cells(pool.components, pool.probabilities), [release, *releases, *searched, *more]
 
     @property
     def _weights(self) -> tuple[float, ...]:

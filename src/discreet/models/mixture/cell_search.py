@@ -1,0 +1,179 @@
+"""``CellSearch``: looks for clusters with more cells than there are components, before a mixture starts.
+
+EM with K components finds the clusters only if it starts with a component near each: two that share a cluster stay
+there, and another one stays between two clusters. So a few steps come first with M cells, K or more. They are
+components that share one shape S: the covariance of cell k is s_k·S. A step releases the number of rows, the mean and
+the mean squared length of each cell in its own coordinates. That is so much less than K covariances that a small part
+of the budget is enough.
+
+After each step:
+
+1. A cell whose count is noise moves to a cell with a large share of all squared distances, w_k·s_k, which is halved
+   along a random direction.
+2. The shape follows from the centres: the covariance of all rows is known from phase 1, and what is left of it without
+   the scatter of the centres is that within cells. So directions in which clusters differ count more from step to step.
+
+In the end cells are merged until K are left (``mixture_reduction``). Reductions that count labels more or less are
+compared by their likelihood for synthetic rows of the cells. All components start with one covariance, the mean of
+theirs: a start with one of them too wide ends with two clusters in it. If the components overlap there are no clusters,
+and they start spread over the single Gaussian, as equals. Everything but the releases is arithmetic on public numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from discreet.door import Release
+from discreet.models.mixture.adaptive_model import spread_over
+from discreet.models.mixture.mixture_reduction import reduce_mixture
+from discreet.models.mixture.moment_model import MomentModel
+from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, released_counts
+from discreet.models.noisy_estimates import shrink_means, shrinkage_factor
+from discreet.queries.moments.clipped_moments import ROUND, ClippedMoments, Components
+
+__all__ = ["CellSearch", "Cells"]
+
+Array = NDArray[np.float64]
+
+WEIGHTS = ROUND  # a², b², c² of a release
+CAUTION = 1.5  # standard deviations of noise to allow for where centres are shrunk
+SEEN = 3.0  # standard deviations of its noise that a count must exceed for the cell to stay
+LEAST_SIZE, MOST_SIZE = 0.2, 5.0  # limits on s_k, whose weighted mean is 1
+LEAST_RATIO, MOST_RATIO = 0.1, 4.0  # limits on s_k relative to the step before
+NARROWEST = 0.02  # least eigenvalue of S, in coordinates in which all rows have the covariance I
+APART = 0.5  # distance of the halves of a cell from its centre, relative to √(s·d)
+LABELS = (0.0, 0.5, 1.0)  # how much labels count in the reductions that are compared
+SYNTHETIC = 5000  # rows that they are compared on
+CLEAR = 0.9  # least mean probability of a row's own component; below it there are no clusters to start from
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells after some steps.
+
+    Attributes
+    ----------
+    components : Components
+        Weights, means and covariances s_k·S of the cells, in the coordinates of the unit ball.
+    factor : array of shape (d, d)
+        F with FFᵀ = S.
+    sizes : array of shape (M,)
+        s_k.
+    seen : array of shape (M,)
+        Whether the count of a cell exceeded its noise in the last step.
+    directions : array of shape (steps left, M, d)
+        Unit vectors along which cells will be halved.
+    """
+
+    components: Components
+    factor: Array
+    sizes: Array
+    seen: NDArray[np.bool_]
+    directions: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CellSearch(MomentModel[Cells]):
+    """Steps with M cells that share one shape.
+
+    Parameters
+    ----------
+    base : Components
+        The single Gaussian of phase 1.
+    start : Components
+        M components to start from, spread over the base, each with the same multiple of its covariance.
+    clipping : Clipping
+        How rows are clipped in each cell's coordinates.
+    shape : Shape
+        The covariance type that the components shall have.
+    steps : int
+    """
+
+    base: Components
+    start: Components
+    clipping: Clipping
+    shape: Shape
+    steps: int
+    name: str = "search for clusters"
+
+    def initialize(self, dimension: int, rng: np.random.Generator) -> Cells:
+        """Return the cells to start from."""
+        count = self.start.count
+        directions = rng.standard_normal((self.steps, count, dimension))
+        directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+        return Cells(self.start, self.start.factors[0], np.ones(count), np.ones(count, dtype=bool), directions)
+
+    def moments(self, params: Cells) -> ClippedMoments:
+        """Return the statistic in the coordinates F⁻¹y, in which the covariance of cell k is s_k·I."""
+        frame, cells = np.asarray(np.linalg.inv(params.factor), dtype=np.float64), params.components
+        covariances = params.sizes[:, None, None] * np.eye(cells.dimension)
+        in_frame = Components(cells.weights, cells.means @ frame.T, covariances)
+        return ClippedMoments(in_frame, self.clipping.radius, WEIGHTS, "spherical", frame=frame)
+
+    def maximize(self, params: Cells, release: Release) -> Cells:
+        """Return the cells after one more release."""
+        clipping, last, d = self.clipping, params.components, params.components.dimension
+        counts, count_noise = released_counts(release), noise_std(release, "counts")
+        rows = np.maximum(counts, max(2.0 * count_noise, 1.0))
+        firsts = release["first"] / rows[:, None]  # E[c(z)]/R
+        squares = release["second"] / rows - (firsts**2).sum(axis=1)  # tr Cov[c(z)]/R²
+        means, sizes, noises = last.means.copy(), params.sizes.copy(), np.empty(last.count)
+        for k in range(last.count):
+            shift, _, size = clipping.undo(firsts[k], np.eye(d) * squares[k] / d)
+            error = noise_std(release, "first") * clipping.radius / rows[k] / clipping.response(size).beta1
+            shift = shift * shrinkage_factor(d * error * error, float(shift @ shift), d)
+            means[k] += math.sqrt(sizes[k]) * params.factor @ clip_to_ball(shift, clipping.radius)
+            noises[k] = error * error * sizes[k]  # in the coordinates F⁻¹y
+            sizes[k] *= min(max(size, LEAST_RATIO), MOST_RATIO)
+        weights, means = rows / rows.sum(), clip_to_ball(means)
+        seen = counts > SEEN * count_noise
+        if len(params.directions) > 1:
+            _move(~seen, weights, means, sizes, params.directions[0] @ params.factor.T)
+        factor = self._shape(weights, means, noises, params.factor)
+        sizes = np.clip(sizes / (weights @ sizes), LEAST_SIZE, MOST_SIZE)
+        found = Components(weights, means, sizes[:, None, None] * (factor @ factor.T))
+        return Cells(found, factor, sizes, seen, params.directions[1:])
+
+    def _shape(self, weights: Array, means: Array, noises: Array, last: Array) -> Array:
+        """Return F: in the coordinates of the base, S is I less the scatter of the centres, shrunk for their noise."""
+        frames = np.broadcast_to(last @ last.T, (len(weights), *last.shape))
+        _, apart, factors = shrink_means(means, weights, self.base.whitening[0], noises, frames, CAUTION)
+        apart = factors[:, None] * apart
+        within = np.eye(means.shape[1]) - (weights[:, None] * apart).T @ apart
+        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(clip_eigenvalues(within, NARROWEST, 1.0)))
+
+    def reduce(self, cells: Cells, count: int, rng: np.random.Generator) -> Components:
+        """Return ``count`` components, merged from the cells that were seen or spread over the base; see the module."""
+        found, seen = cells.components, cells.seen
+        if seen.sum() < count:
+            seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[:count])
+        kept = Components(found.weights[seen] / found.weights[seen].sum(), found.means[seen], found.covariances[seen])
+        rows, _ = kept.sample(SYNTHETIC, rng)
+        reduced = (reduce_mixture(kept, count, labels) for labels in LABELS)
+        best = max(reduced, key=lambda components: float(components.log_density(rows).mean()))
+        base, whiten = self.base.factors[0], self.base.whitening[0]
+        shared = whiten @ np.einsum("k,kij->ij", best.weights, best.covariances) @ whiten.T
+        shared = self.shape.clear_rounding(base @ self.shape.restrict(shared) @ base.T)
+        start = replace(best, covariances=np.repeat(shared[None], count, axis=0))
+        shares = softmax(start.log_joint(rows), axis=1)
+        return start if shares.max(axis=1).mean() >= CLEAR else spread_over(self.base, count, rng)
+
+
+def _move(weak: NDArray[np.bool_], weights: Array, means: Array, sizes: Array, directions: Array) -> None:
+    """Move each weak cell, in place, to halve one of the others: those with the largest w_k·s_k, above the median."""
+    spread = weights * sizes
+    usual = float(np.median(spread))
+    widest = [k for k in np.argsort(-spread) if not weak[k] and spread[k] > usual]
+    for moved, wide in zip(np.flatnonzero(weak), widest, strict=False):
+        step = APART * math.sqrt(sizes[wide] * means.shape[1]) * directions[moved]
+        means[moved], means[wide] = means[wide] + step, means[wide] - step
+        weights[moved] = weights[wide] = weights[wide] / 2.0
+        sizes[moved] = sizes[wide]
+    weights /= weights.sum()
+    means[:] = clip_to_ball(means)
