@@ -36,10 +36,11 @@ DISTINCT = 0.05  # largest squared error of its mean at which a component is wel
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 # The search for clusters
-SEARCH = 0.025  # share of the budget of one of its steps, relative to what phase 1 leaves
+SEARCH = 0.025  # largest share of the budget of one of its steps, relative to what phase 1 leaves
+MANY_SEEN = 8.0  # with less noise than permits as many cells a component the share is smaller
 MOST_SEARCH_STEPS = 8
 MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
-BLIND = 0.5  # as many cells a component, or fewer, are dominated by noise, and what was found is not used
+BLIND = 0.7  # where noise permits fewer cells a component, times the root of the share of telling directions, none
 CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
 SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
 
@@ -147,18 +148,45 @@ class Adaptive(Method[Components]):
         """Growing shares in phase 1, equal shares in the search and in phase 2."""
         if self.is_single:
             return growing_shares(self.first, self.steps)
-        search = [SEARCH * (1.0 - self.first)] * self.search_steps
+        search = [self.search_share] * self.search_steps
         return growing_shares(self.first, ROUNDS) + search + [self.step_share] * self.steps
 
     @property
     def search_steps(self) -> int:
-        """The number of steps of the search, from 4 to 8: with more components more cells must move."""
-        return min(4 + self.count // 5, MOST_SEARCH_STEPS)
+        """The number of steps of the search, from 4 to 8 (with more components more cells must move), or none.
+
+        The centres of K clusters differ in K − 1 directions at most; in the others there is nothing but noise.
+        """
+        telling = min((self.count - 1) / self.shape.dimension, 1.0)
+        blind = self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND
+        return 0 if blind else min(4 + self.count // 5, MOST_SEARCH_STEPS)
+
+    @property
+    def search_share(self) -> float:
+        """The share of the budget of one step of the search: less where cells would be seen far more than well."""
+        most = SEARCH * (1.0 - self.first)
+        return most * min((MANY_SEEN / self.cells_each(self.rows, most)) ** 2, 1.0)
 
     @property
     def step_share(self) -> float:
         """The share of the budget of one step of phase 2."""
-        return (1.0 - SEARCH * self.search_steps) * (1.0 - self.first) / self.steps
+        return (1.0 - self.first - self.search_share * self.search_steps) / self.steps
+
+    def cells_each(self, rows: float, share: float) -> float:
+        """Return how many cells a component noise permits in a step of the search, with a share of the budget.
+
+        The variance of a coordinate of a cell's mean, in the cell's own coordinates, is Δ²R²M²/(μ²N²·b²·β₁²) for M
+        cells. It shall not be above CELL_NOISE.
+        """
+        clipping = self.search_clipping
+        squared = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else 2.0
+        noise = squared * clipping.squared * self.count**2 / (share * self.budget * rows**2)
+        return math.sqrt(CELL_NOISE * WEIGHTS[1] / noise) * clipping.response().beta1
+
+    @property
+    def search_clipping(self) -> Clipping:
+        """How the search clips, in the coordinates of a cell."""
+        return Clipping.at_quantile(self.shape.dimension, SEARCH_LEVEL)
 
     @property
     def clipping(self) -> Clipping:
@@ -201,20 +229,15 @@ class Adaptive(Method[Components]):
         measures : iterator of callables
             The steps of the search are taken from it.
         """
-        clipping = Clipping.at_quantile(self.shape.dimension, SEARCH_LEVEL)
-        squared = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else 2.0
-        # The variance of a coordinate of a cell's mean with one cell a component, Δ²R²K²/(μ²N²·b²·β₁²)
-        noise = squared * clipping.squared * self.count**2 / (SEARCH * (1.0 - self.first) * self.budget * rows**2)
-        noise /= WEIGHTS[1] * clipping.response().beta1 ** 2
-        each = min(math.sqrt(CELL_NOISE / noise), MOST_CELLS)
+        if not self.search_steps:
+            return spread_over(base, self.count, rng), []
+        each = min(self.cells_each(rows, self.search_share), MOST_CELLS)
         cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
-        model = CellSearch(base, cells, clipping, self.shape, self.search_steps)
+        model = CellSearch(base, cells, self.search_clipping, self.shape, self.count, self.search_steps)
         found, releases = expectation_maximization(
             model, model.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
         )
-        if each < BLIND:
-            return spread_over(base, self.count, rng), releases
-        return model.reduce(found, self.count, rng), releases
+        return model.reduce(found, rng), releases
 
     def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
         """Return the model of phase 2, for the Gaussian of phase 1 and about ``rows`` rows."""

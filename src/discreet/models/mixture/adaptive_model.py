@@ -1,8 +1,8 @@
-"""Adaptive DP-EM: the start of a mixture, and steps that measure each component in its last estimate's coordinates.
+"""Adaptive DP-EM: steps that measure each component in the coordinates of its last estimate, and spreading components.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``spread_over``). If the
-   budget could not distinguish the components' means from noise, all of it is spent here, and all components are this
-   one Gaussian.
+1. A few releases find one Gaussian (``one_gaussian``). If the budget could not distinguish the components' means from
+   noise, all of it is spent here, and all components are this one Gaussian. Else cells that are spread over it
+   (``spread_over``) look for clusters (``cell_search``), and the components start there.
 2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``noisy_estimates``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by
@@ -50,6 +50,8 @@ POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0  # of the shrinkage
 FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to the optimal v/(v + v')
 LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
+NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
+MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
@@ -238,21 +240,24 @@ class AdaptiveMixture(MomentModel[Pool]):
         """Return the Cholesky factor of the covariance to which those of the components are shrunk.
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
-        covariance within components is I − ``between``. The weighted mean of the components' covariances is shrunk to
-        it.
+        covariance within components is E = I − ``between``. The weighted mean of the components' covariances is shrunk
+        to it, in coordinates in which it is I: where clusters are far apart, noise along the directions in which they
+        differ is as small as the clusters are narrow there.
         """
-        shape, d, whiten = self.shape, self.shape.dimension, self.base.whitening[0]
-        # e_k = E‖·‖² of the noise of W C_k Wᵀ: v_k·energy(W A_k Wᵀ)
+        shape, d = self.shape, self.shape.dimension
+        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)
+        factor = self.base.factors[0] @ np.linalg.cholesky(expected)  # F
+        whiten = np.linalg.inv(factor)
+        # e_k = E‖·‖² of the noise of F⁻¹C_kF⁻ᵀ: v_k·energy(F⁻¹A_kF⁻ᵀ)
         noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
-        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), 0.1, 1.0)  # E = I − between
         precision = weights / (WORTH * d + noises / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4): less where noise is large
         precision /= precision.sum()
-        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # M = W(Σ p_k C_k)Wᵀ
+        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # F⁻¹(Σ p_k C_k)F⁻ᵀ
+        away = mean - np.eye(d)
         noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
-        factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
-        least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2f√(vd)
-        shared = clip_eigenvalues(expected + factor * (mean - expected), least, 4.0)  # E + f(M − E)
-        return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))  # back from the coordinates of the base
+        share = shrinkage_factor(noise, float((away**2).sum()), shape.numbers, SHAPE_CAUTION)  # f
+        least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), MOST_FLOOR)  # 2f√(vd)
+        return np.asarray(factor @ np.linalg.cholesky(clip_eigenvalues(np.eye(d) + share * away, least, MOST_SHARED)))
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.

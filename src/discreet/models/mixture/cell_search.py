@@ -12,6 +12,10 @@ After each step:
    along a random direction.
 2. The shape follows from the centres: the covariance of all rows is known from phase 1, and what is left of it without
    the scatter of the centres is that within cells. So directions in which clusters differ count more from step to step.
+   The centres of K clusters differ in K − 1 directions at most. Where these are few of all d, most of the distance of
+   a row from a cell says nothing, and the search would take long: the shape is raised to the power
+   p = 1 + 1.5·(1 − (K − 1)/d) in coordinates in which all rows have the covariance I, which tells such directions more
+   clearly.
 
 In the end cells are merged until K are left (``mixture_reduction``). Reductions that count labels more or less are
 compared by their likelihood for synthetic rows of the cells. All components start with one covariance, the mean of
@@ -33,8 +37,8 @@ from discreet.models.mixture.adaptive_model import spread_over
 from discreet.models.mixture.mixture_reduction import reduce_mixture
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape
-from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, released_counts
 from discreet.models.noisy_estimates import shrink_means, shrinkage_factor
+from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, released_counts
 from discreet.queries.moments.clipped_moments import ROUND, ClippedMoments, Components
 
 __all__ = ["CellSearch", "Cells"]
@@ -47,6 +51,7 @@ SEEN = 3.0  # standard deviations of its noise that a count must exceed for the 
 LEAST_SIZE, MOST_SIZE = 0.2, 5.0  # limits on s_k, whose weighted mean is 1
 LEAST_RATIO, MOST_RATIO = 0.1, 4.0  # limits on s_k relative to the step before
 NARROWEST = 0.02  # least eigenvalue of S, in coordinates in which all rows have the covariance I
+EXAGGERATION = 1.5  # by how much directions in which clusters differ are exaggerated, where they are few
 APART = 0.5  # distance of the halves of a cell from its centre, relative to √(s·d)
 LABELS = (0.0, 0.5, 1.0)  # how much labels count in the reductions that are compared
 SYNTHETIC = 5000  # rows that they are compared on
@@ -92,6 +97,8 @@ class CellSearch(MomentModel[Cells]):
         How rows are clipped in each cell's coordinates.
     shape : Shape
         The covariance type that the components shall have.
+    count : int
+        K, the number of components to find.
     steps : int
     """
 
@@ -99,6 +106,7 @@ class CellSearch(MomentModel[Cells]):
     start: Components
     clipping: Clipping
     shape: Shape
+    count: int
     steps: int
     name: str = "search for clusters"
 
@@ -145,12 +153,15 @@ class CellSearch(MomentModel[Cells]):
         frames = np.broadcast_to(last @ last.T, (len(weights), *last.shape))
         _, apart, factors = shrink_means(means, weights, self.base.whitening[0], noises, frames, CAUTION)
         apart = factors[:, None] * apart
-        within = np.eye(means.shape[1]) - (weights[:, None] * apart).T @ apart
+        d = means.shape[1]
+        values, vectors = np.linalg.eigh(np.eye(d) - (weights[:, None] * apart).T @ apart)
+        power = 1.0 + EXAGGERATION * max(0.0, 1.0 - (self.count - 1) / d)  # p
+        within = (vectors * np.clip(values, NARROWEST, 1.0) ** power) @ vectors.T
         return np.asarray(self.base.factors[0] @ np.linalg.cholesky(clip_eigenvalues(within, NARROWEST, 1.0)))
 
-    def reduce(self, cells: Cells, count: int, rng: np.random.Generator) -> Components:
-        """Return ``count`` components, merged from the cells that were seen or spread over the base; see the module."""
-        found, seen = cells.components, cells.seen
+    def reduce(self, cells: Cells, rng: np.random.Generator) -> Components:
+        """Return K components, merged from the cells that were seen or spread over the base; see the module."""
+        found, seen, count = cells.components, cells.seen, self.count
         if seen.sum() < count:
             seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[:count])
         kept = Components(found.weights[seen] / found.weights[seen].sum(), found.means[seen], found.covariances[seen])
