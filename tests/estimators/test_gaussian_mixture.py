@@ -503,6 +503,18 @@ class TestUse:
             with pytest.raises(ValueError, match="expected"):
                 dp.GaussianMixture.from_dict(facts | {"fitted": facts["fitted"] | wrong})
 
+    @pytest.mark.parametrize("counts", [3, [2, 3]])
+    def test_files_of_versions_without_a_search_are_read(self, counts, monkeypatch):
+        rows = np.random.default_rng(0).normal(size=(20_000, 2))
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Adaptive, "search_steps", 0)
+            old = dp.GaussianMixture(counts, epsilon=1.0, bounds=(-9.0, 9.0)).fit(rows)
+        again = dp.GaussianMixture.from_json(old.to_json())
+        assert again.losses_ == old.losses_
+        assert len(old.losses_) < len(dp.GaussianMixture(counts, epsilon=1.0, bounds=(-9.0, 9.0)).fit(rows).losses_)
+        with pytest.raises(ValueError, match="as the parameters ask for"):
+            dp.GaussianMixture.from_dict(old.to_dict() | {"parameters": old.to_dict()["parameters"] | {"n_steps": 5}})
+
     def test_a_file_of_seeded_noise_cannot_promise(self):
         facts = json.loads(fitted().to_json())
         assert dp.GaussianMixture.from_dict(facts).guarantee_ is None

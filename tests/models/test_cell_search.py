@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.door import PublicSize
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.adaptive_model import spread_over
 from discreet.models.mixture.cell_search import CellSearch
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -15,7 +19,7 @@ from discreet.queries.moments.clipped_moments import SHAPES, Components
 def make_search(d=2, cells=6, shape="full", steps=4):
     base = Components(np.ones(1), np.zeros((1, d)), 0.04 * np.eye(d)[None])
     start = spread_over(base, cells, np.random.default_rng(0))
-    return CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape(shape, d), steps)
+    return CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape(shape, d), 3, steps)
 
 
 def measure(search, cells, rows, loss=1e6):
@@ -37,7 +41,7 @@ def test_without_noise_it_finds_every_cluster(seed):
     cells = search.initialize(2, rng)
     for _ in range(6):
         cells = search.maximize(cells, measure(search, cells, rows))
-    found = search.reduce(cells, 3, rng)
+    found = search.reduce(cells, rng)
     distances = np.linalg.norm(found.means[:, None] - centres[None], axis=2)
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
     assert distances.min(axis=1).max() < 0.02
@@ -49,7 +53,7 @@ def test_a_cell_without_rows_halves_the_widest():
     search = make_search()
     away = np.array([[0.0, 0.1], *[[-0.9, -0.1 * k] for k in range(1, 5)], [-0.8, 0.5]])
     start = Components(search.start.weights, away, search.start.covariances * 0.5)
-    cells = CellSearch(search.base, start, search.clipping, search.shape, 4).initialize(2, np.random.default_rng(0))
+    cells = replace(search, start=start).initialize(2, np.random.default_rng(0))
     for _ in range(2):
         cells = search.maximize(cells, measure(search, cells, rows))
     assert (np.linalg.norm(cells.components.means, axis=1) < 0.6).sum() >= 2
@@ -61,9 +65,38 @@ def test_components_start_with_the_covariance_type_that_was_asked_for(shape):
     search = make_search(shape=shape)
     rng = np.random.default_rng(0)
     cells = search.maximize(search.initialize(2, rng), measure(search, search.initialize(2, rng), rows))
-    covariances = search.reduce(cells, 3, rng).covariances
+    covariances = search.reduce(cells, rng).covariances
     if shape in ("diag", "spherical"):
         assert (covariances[:, 0, 1] == 0.0).all()
     if shape == "spherical":  # the base is round
         np.testing.assert_allclose(covariances[:, 0, 0], covariances[:, 1, 1])
     assert (covariances == covariances[0]).all()
+
+
+@pytest.mark.parametrize("power", ["as it is", "none"])
+def test_few_directions_in_which_clusters_differ_are_found_among_many(power, monkeypatch):
+    """Three clusters in 20 columns differ in two directions; two steps tell them, if they are exaggerated."""
+    if power == "none":
+        monkeypatch.setattr("discreet.models.mixture.cell_search.EXAGGERATION", 0.0)
+    rng = np.random.default_rng(3)
+    centres = 0.12 * rng.standard_normal((3, 20))
+    rows = centres[rng.integers(0, 3, 20_000)] + 0.03 * rng.standard_normal((20_000, 20))
+    base = Components(np.ones(1), rows.mean(axis=0)[None], np.cov(rows.T)[None])
+    search = CellSearch(base, spread_over(base, 12, rng), Clipping.at_quantile(20, 0.8), Shape("full", 20), 3, 2)
+    cells = search.initialize(20, rng)
+    for _ in range(2):
+        cells = search.maximize(cells, measure(search, cells, rows))
+    within = np.linalg.eigvalsh(base.whitening[0] @ cells.factor @ cells.factor.T @ base.whitening[0].T)
+    assert (within[1] < 0.05) == (power == "as it is")
+
+
+def test_the_search_is_paid_from_the_same_budget_and_left_out_where_it_would_be_blind():
+    def plan(epsilon, count=3, d=10, rows=24_000):
+        box, guarantee = dp.Box(-1.0, 1.0).for_columns(d), dp.Guarantee(epsilon, 1e-6)
+        return Adaptive.for_data(count, box, guarantee, PublicSize(rows, True))
+
+    for epsilon in (0.05, 0.1, 0.3, 1.0, 4.0):
+        assert sum(plan(epsilon).shares) == pytest.approx(1.0)
+    assert plan(0.1).search_steps == 0 < plan(0.3).search_steps
+    assert plan(0.3).search_share == plan(0.2).search_share > plan(4.0).search_share
+    assert [plan(1.0, count).search_steps for count in (2, 5, 20, 60)] == [4, 5, 8, 0]

@@ -97,7 +97,7 @@ def _cell_search_instances(rng: np.random.Generator, d: int, radius: float) -> l
             clip_to_ball(rng.standard_normal((count, d)) * 0.5),
             np.repeat(base.covariances, count, axis=0),
         )
-        model = CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape("full", d), 3)
+        model = CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape("full", d), count, 3)
         cells = replace(model.initialize(d, rng), sizes=rng.uniform(0.2, 5.0, count))
         result.append(ModelQuery(model, cells, space))
     return result

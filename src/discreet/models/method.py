@@ -52,6 +52,11 @@ class Method(ABC, Generic[Result]):
         relative = [GaussianLoss(math.sqrt(share), guarantee.neighbors) for share in self.shares]
         return calibrate(guarantee, relative).losses
 
+    @property
+    def earlier(self) -> Self | None:
+        """The method as earlier versions planned it, whose files are still read; None where nothing has changed."""
+        return None
+
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return questions like those that ``run`` will ask, one for each loss.
 

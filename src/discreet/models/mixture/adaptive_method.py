@@ -66,6 +66,8 @@ class Adaptive(Method[Components]):
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
+    searches : bool
+        Whether there may be a search.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class Adaptive(Method[Components]):
     prior: Prior | None = None
     metric: tuple[float, ...] | None = None
     spectral: bool = False
+    searches: bool = True
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -152,14 +155,20 @@ class Adaptive(Method[Components]):
         return growing_shares(self.first, ROUNDS) + search + [self.step_share] * self.steps
 
     @property
+    def earlier(self) -> Adaptive:
+        """The method without a search."""
+        return replace(self, searches=False)
+
+    @property
     def search_steps(self) -> int:
         """The number of steps of the search, from 4 to 8 (with more components more cells must move), or none.
 
         The centres of K clusters differ in K − 1 directions at most; in the others there is nothing but noise.
         """
         telling = min((self.count - 1) / self.shape.dimension, 1.0)
-        blind = self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND
-        return 0 if blind else min(4 + self.count // 5, MOST_SEARCH_STEPS)
+        if not self.searches or self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND:
+            return 0
+        return min(4 + self.count // 5, MOST_SEARCH_STEPS)
 
     @property
     def search_share(self) -> float:
@@ -181,7 +190,7 @@ class Adaptive(Method[Components]):
         clipping = self.search_clipping
         squared = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else 2.0
         noise = squared * clipping.squared * self.count**2 / (share * self.budget * rows**2)
-        return math.sqrt(CELL_NOISE * WEIGHTS[1] / noise) * clipping.response().beta1
+        return math.sqrt(CELL_NOISE * WEIGHTS[1] / noise) * float(clipping.response().beta1)
 
     @property
     def search_clipping(self) -> Clipping:

@@ -8,7 +8,7 @@ standard deviations of the noise of the best one, the one with the fewest compon
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -61,6 +61,11 @@ class SelectedModel(Method[Components]):
 
     candidates: tuple[Method[Components], ...]
     size: PublicSize
+
+    @property
+    def earlier(self) -> SelectedModel:
+        """The choice among the methods as earlier versions planned them."""
+        return replace(self, candidates=tuple(method.earlier or method for method in self.candidates))
 
     @property
     def shares(self) -> list[float]:

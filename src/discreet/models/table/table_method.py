@@ -144,6 +144,11 @@ class AdaptiveTables(Method[MixedComponents]):
         return self.numbers.is_single
 
     @property
+    def earlier(self) -> AdaptiveTables:
+        """The method without a search for clusters."""
+        return replace(self, numbers=self.numbers.earlier)
+
+    @property
     def shares(self) -> list[float]:
         """The share of the marginals, then those of the Gaussians."""
         first = ALONE if self.is_single else FIRST
