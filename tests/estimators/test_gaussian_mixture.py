@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dp
 from discreet.em import Model
 from discreet.estimators.plots import plot_model
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import as_records
