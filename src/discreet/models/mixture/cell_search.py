@@ -19,8 +19,9 @@ After each step:
 
 In the end cells are merged until K are left (``mixture_reduction``). Reductions that count labels more or less are
 compared by their likelihood for synthetic rows of the cells. All components start with one covariance, the mean of
-theirs: a start with one of them too wide ends with two clusters in it. If the components overlap there are no clusters,
-and they start spread over the single Gaussian, as equals. Everything but the releases is arithmetic on public numbers.
+theirs: a start with one of them too wide ends with two clusters in it. If the components overlap, with means shrunk for
+their noise, there are no clusters, and they start spread over the single Gaussian, as equals. Everything but the
+releases is arithmetic on public numbers.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class Cells:
         F with FFᵀ = S.
     sizes : array of shape (M,)
         s_k.
+    shrunk : array of shape (M, d)
+        The means, shrunk to their common centre for the noise of the last step.
     seen : array of shape (M,)
         Whether the count of a cell exceeded its noise in the last step.
     directions : array of shape (steps left, M, d)
@@ -79,6 +82,7 @@ class Cells:
     components: Components
     factor: Array
     sizes: Array
+    shrunk: Array
     seen: NDArray[np.bool_]
     directions: Array
 
@@ -115,7 +119,8 @@ class CellSearch(MomentModel[Cells]):
         count = self.start.count
         directions = rng.standard_normal((self.steps, count, dimension))
         directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-        return Cells(self.start, self.start.factors[0], np.ones(count), np.ones(count, dtype=bool), directions)
+        start, seen = self.start, np.ones(count, dtype=bool)
+        return Cells(start, start.factors[0], np.ones(count), start.means, seen, directions)
 
     def moments(self, params: Cells) -> ClippedMoments:
         """Return the statistic in the coordinates F⁻¹y, in which the covariance of cell k is s_k·I."""
@@ -143,17 +148,17 @@ class CellSearch(MomentModel[Cells]):
         seen = counts > SEEN * count_noise
         if len(params.directions) > 1:
             _move(~seen, weights, means, sizes, params.directions[0] @ params.factor.T)
-        factor = self._shape(weights, means, noises, params.factor)
+        frames = np.broadcast_to(params.factor @ params.factor.T, (last.count, d, d))
+        centre, apart, factors = shrink_means(means, weights, self.base.whitening[0], noises, frames, CAUTION)
+        apart = factors[:, None] * apart  # in the coordinates of the base
+        factor = self._shape(weights, apart)
         sizes = np.clip(sizes / (weights @ sizes), LEAST_SIZE, MOST_SIZE)
         found = Components(weights, means, sizes[:, None, None] * (factor @ factor.T))
-        return Cells(found, factor, sizes, seen, params.directions[1:])
+        return Cells(found, factor, sizes, centre + apart @ self.base.factors[0].T, seen, params.directions[1:])
 
-    def _shape(self, weights: Array, means: Array, noises: Array, last: Array) -> Array:
-        """Return F: in the coordinates of the base, S is I less the scatter of the centres, shrunk for their noise."""
-        frames = np.broadcast_to(last @ last.T, (len(weights), *last.shape))
-        _, apart, factors = shrink_means(means, weights, self.base.whitening[0], noises, frames, CAUTION)
-        apart = factors[:, None] * apart
-        d = means.shape[1]
+    def _shape(self, weights: Array, apart: Array) -> Array:
+        """Return F: in the coordinates of the base, S is I less the scatter of the centres, to the power p."""
+        d = apart.shape[1]
         values, vectors = np.linalg.eigh(np.eye(d) - (weights[:, None] * apart).T @ apart)
         power = 1.0 + EXAGGERATION * max(0.0, 1.0 - (self.count - 1) / d)  # p
         within = (vectors * np.clip(values, NARROWEST, 1.0) ** power) @ vectors.T
@@ -161,19 +166,24 @@ class CellSearch(MomentModel[Cells]):
 
     def reduce(self, cells: Cells, rng: np.random.Generator) -> Components:
         """Return K components, merged from the cells that were seen or spread over the base; see the module."""
-        found, seen, count = cells.components, cells.seen, self.count
-        if seen.sum() < count:
-            seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[:count])
+        found, seen = cells.components, cells.seen
+        if seen.sum() < self.count:
+            seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[: self.count])
         kept = Components(found.weights[seen] / found.weights[seen].sum(), found.means[seen], found.covariances[seen])
-        rows, _ = kept.sample(SYNTHETIC, rng)
-        reduced = (reduce_mixture(kept, count, labels) for labels in LABELS)
+        start, _ = self._merge(kept, rng)
+        _, clear = self._merge(replace(kept, means=cells.shrunk[seen]), rng)
+        return start if clear >= CLEAR else spread_over(self.base, self.count, rng)
+
+    def _merge(self, cells: Components, rng: np.random.Generator) -> tuple[Components, float]:
+        """Return K components with one covariance, and the mean probability of a row's own component."""
+        rows, _ = cells.sample(SYNTHETIC, rng)
+        reduced = (reduce_mixture(cells, self.count, labels) for labels in LABELS)
         best = max(reduced, key=lambda components: float(components.log_density(rows).mean()))
         base, whiten = self.base.factors[0], self.base.whitening[0]
         shared = whiten @ np.einsum("k,kij->ij", best.weights, best.covariances) @ whiten.T
         shared = self.shape.clear_rounding(base @ self.shape.restrict(shared) @ base.T)
-        start = replace(best, covariances=np.repeat(shared[None], count, axis=0))
-        shares = softmax(start.log_joint(rows), axis=1)
-        return start if shares.max(axis=1).mean() >= CLEAR else spread_over(self.base, count, rng)
+        start = replace(best, covariances=np.repeat(shared[None], self.count, axis=0))
+        return start, float(softmax(start.log_joint(rows), axis=1).max(axis=1).mean())
 
 
 def _move(weak: NDArray[np.bool_], weights: Array, means: Array, sizes: Array, directions: Array) -> None:
