@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -99,4 +100,18 @@ def test_the_search_is_paid_from_the_same_budget_and_left_out_where_it_would_be_
         assert sum(plan(epsilon).shares) == pytest.approx(1.0)
     assert plan(0.1).search_steps == 0 < plan(0.3).search_steps
     assert plan(0.3).search_share == plan(0.2).search_share > plan(4.0).search_share
-    assert [plan(1.0, count).search_steps for count in (2, 5, 20, 60)] == [4, 5, 8, 0]
+    assert [plan(1.0, count).search_steps for count in (1, 2, 5, 20, 60)] == [0, 4, 5, 8, 0]
+
+
+@pytest.mark.parametrize("value", [0.0, -1e300, 1e300, 1e307, -1e307, 5e-324])
+def test_any_finite_release_gives_components(value):
+    search, rng = make_search(), np.random.default_rng(0)
+    cells = search.initialize(2, rng)
+    release = measure(search, cells, three_clusters(0)[1])
+    ends = np.cumsum([0, *(np.prod(part.shape, dtype=int) for part in release.parts.values())])
+    for start, end in [(0, ends[-1]), *itertools.pairwise(ends)]:
+        values = release.value.copy()
+        values[start:end] = value
+        found = search.maximize(cells, replace(release, value=values, provenance="simulated"))
+        assert all(np.all(np.isfinite(each)) for each in (found.components.covariances, found.sizes, found.shrunk))
+        assert np.all(np.isfinite(search.reduce(found, rng).factors))

@@ -290,3 +290,10 @@ def test_a_frame_has_no_say_over_assignments():
     for radius, hard in ((None, False), (1.0, True)):
         with pytest.raises(ValueError, match="frame"):
             ClippedMoments(separated(2, 3), radius, THIRD, "spherical", hard, frame=np.eye(3))
+
+
+@pytest.mark.parametrize("frame", [np.eye(3), np.ones((2, 3)), np.full((2, 2), np.nan), "abc", -1.0])
+def test_a_frame_is_a_square_matrix_of_finite_numbers(frame):
+    components = Components(np.ones(1), np.zeros((1, 2)), np.eye(2)[None])
+    with pytest.raises(ValueError, match=r"frame: expected finite numbers of shape \(2, 2\)"):
+        ClippedMoments(components, 1.5, THIRD, frame=frame)

@@ -166,8 +166,10 @@ class Adaptive(Method[Components]):
 
         The centres of K clusters differ in K − 1 directions at most; in the others there is nothing but noise.
         """
+        if self.is_single or not self.searches:
+            return 0
         telling = min((self.count - 1) / self.shape.dimension, 1.0)
-        if not self.searches or self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND:
+        if self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND:
             return 0
         return min(4 + self.count // 5, MOST_SEARCH_STEPS)
 

@@ -47,6 +47,7 @@ __all__ = ["CellSearch", "Cells"]
 Array = NDArray[np.float64]
 
 WEIGHTS = ROUND  # a², b², c² of a release
+MOST_ROWS, ABSURD = 1e300, 1e6  # what is more comes from no rows; parameters are finite all the same
 CAUTION = 1.5  # standard deviations of noise to allow for where centres are shrunk
 SEEN = 3.0  # standard deviations of its noise that a count must exceed for the cell to stay
 LEAST_SIZE, MOST_SIZE = 0.2, 5.0  # limits on s_k, whose weighted mean is 1
@@ -133,9 +134,10 @@ class CellSearch(MomentModel[Cells]):
         """Return the cells after one more release."""
         clipping, last, d = self.clipping, params.components, params.components.dimension
         counts, count_noise = released_counts(release), noise_std(release, "counts")
-        rows = np.maximum(counts, max(2.0 * count_noise, 1.0))
-        firsts = release["first"] / rows[:, None]  # E[c(z)]/R
-        squares = release["second"] / rows - (firsts**2).sum(axis=1)  # tr Cov[c(z)]/R²
+        rows = np.clip(counts, max(2.0 * count_noise, 1.0), MOST_ROWS)
+        # Both are at most 1, but for noise: E[c(z)]/R and E‖c(z)‖²/R²
+        firsts, seconds = (np.clip((release[each].T / rows).T, -ABSURD, ABSURD) for each in ("first", "second"))
+        squares = seconds - (firsts**2).sum(axis=1)  # tr Cov[c(z)]/R²
         means, sizes, noises = last.means.copy(), params.sizes.copy(), np.empty(last.count)
         for k in range(last.count):
             shift, _, size = clipping.undo(firsts[k], np.eye(d) * squares[k] / d)

@@ -32,7 +32,8 @@ where K = 1. So ‖c − c'‖² ≤ 2 + 2·max(0, −t), or 2 − 2t. With v = 
 l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks; ``roundoff`` adds them up.
 
 - z = P_k y − o_k by a matrix product: e = (d + 2)u(‖P_k‖_F + ‖o_k‖), in norm. With a frame, z = P_k Q y − o_k by two:
-  e = (d + 2)u(2.1‖P_k‖_F‖Q‖_F + ‖o_k‖), as Qy is off by at most (d + 2)u‖Q‖_F and no longer than 1.05‖Q‖_F.
+  e = (d + 2)u(2.1‖P_k‖_F‖Q‖_F + ‖o_k‖), as Qy is off by at most (d + 2)u‖Q‖_F and no longer than 1.05‖Q‖_F. For a
+  diagonal P_k its largest entry takes the place of ‖P_k‖_F: products with 0 are exact, and so are sums with it.
 - y_k: moving into the ball is 1-Lipschitz, dividing by R makes e/R, and the root, the division and the product add at
   most (d/2 + 7)u.
 - the logit l_k − ½min(‖z‖², Q): λ = √Q·e + e²/2 + u((d + 6)Q + 3|l_k|). The cap Q keeps it small; beyond 50 standard
@@ -205,8 +206,12 @@ class ClippedMoments:
             raise ArgumentError("weights", self.weights, "a², b², c² of at least 0 that sum to 1")
         if self.radius is not None and not LEAST_RADIUS <= self.radius <= 1.0 / LEAST_RADIUS:
             raise ArgumentError("radius", self.radius, "a number whose square is neither 0 nor infinite, or None")
-        if self.frame is not None and (self.radius is None or self.hard):
-            raise ArgumentError("frame", UNSHOWN, "None where rows are assigned, or measured in the unit ball")
+        if self.frame is not None:
+            if self.radius is None or self.hard:
+                raise ArgumentError("frame", UNSHOWN, "None where rows are assigned, or measured in the unit ball")
+            square = (self.components.dimension,) * 2
+            if np.shape(self.frame) != square or not np.all(np.isfinite(self.frame)):
+                raise ArgumentError("frame", UNSHOWN, f"finite numbers of shape {square}")
 
     @cached_property
     def parts(self) -> Mapping[str, Part]:
@@ -253,13 +258,22 @@ class ClippedMoments:
         largest = float(np.abs(self.components.log_constants).max())
         return self._roundoff(error + UNIT_ROUNDOFF * (CAP + largest + 3.0 * most))
 
+    @property
+    def _whitening_norms(self) -> Array:
+        """‖P_k‖_F, or the largest entry of each P_k where all of them are diagonal."""
+        whitening = self.components.whitening
+        diagonals = np.abs(np.diagonal(whitening, axis1=1, axis2=2))
+        if np.count_nonzero(whitening) == np.count_nonzero(diagonals):
+            return np.asarray(diagonals.max(axis=1))
+        return np.asarray(np.sqrt((whitening**2).sum(axis=(1, 2))))
+
     def _roundoff(self, more: float) -> float:
         """Return the bound where logits are off by so much more."""
         u, d, k = UNIT_ROUNDOFF, self.components.dimension, self.components.count
         offsets = self.components.offsets
         # 2.1·‖Q‖_F, or 1
         lengths = 1.0 if self.frame is None else 2.1 * float(np.linalg.norm(self.frame))
-        norms = lengths * np.sqrt((self.components.whitening**2).sum(axis=(1, 2))) + np.linalg.norm(offsets, axis=1)
+        norms = lengths * self._whitening_norms + np.linalg.norm(offsets, axis=1)
         e = float((d + 2) * u * norms.max())
         moved = (d / 2.0 + 7.0) * u + (0.0 if self.radius is None else e / self.radius)
         rest = 2.3 * moved + (d + k + 12.0) * u
