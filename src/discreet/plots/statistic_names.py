@@ -11,6 +11,7 @@ OVER = {
     "joint mixture": "the components",
     "table mixture": "the components",
     "one Gaussian": "all rows",
+    "search for clusters": "the cells",
     "sums of clusters": "the clusters",
     "class moments": "the classes",
     "class sums": "the classes",
