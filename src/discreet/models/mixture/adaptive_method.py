@@ -41,7 +41,7 @@ MANY_SEEN = 8.0  # with less noise than permits as many cells a component the sh
 MOST_SEARCH_STEPS = 8
 MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
 MORE_CELLS = 8.0  # as many cells more than 1.2 a component are enough
-BLIND = 0.7  # where noise permits fewer cells a component, times the root of the share of telling directions, none
+BLIND = 0.38  # where noise permits fewer cells a component, times the share of telling directions, there is none
 CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
 SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
 
@@ -169,7 +169,7 @@ class Adaptive(Method[Components]):
         if self.is_single or not self.searches:
             return 0
         telling = min((self.count - 1) / self.shape.dimension, 1.0)
-        if self.cells_each(self.rows, self.search_share) * math.sqrt(telling) < BLIND:
+        if self.cells_each(self.rows, self.search_share) * telling < BLIND:
             return 0
         return min(4 + self.count // 5, MOST_SEARCH_STEPS)
 
