@@ -37,3 +37,8 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_sessionfinish() -> None:
+    """Let what was passed over be freed in order: some libraries complain about what is left at the end."""
+    gc.unfreeze()
