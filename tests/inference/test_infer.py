@@ -353,3 +353,8 @@ def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['numpyro'] = None; import discreet; discreet.infer"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'discreet[bayes]'" in result.stderr
+
+
+def test_a_bar_goes_to_its_end(measured, capsys):
+    dp.infer(measured[1], model=two_columns, chains=2, draws=110, warmup=300, seed=3, progress=True)
+    assert "100%|" in capsys.readouterr().err

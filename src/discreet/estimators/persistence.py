@@ -225,7 +225,7 @@ class Persistent:
         method = self._method_for(public)
         if method is not None:
             if method.earlier is not None and len(losses) == len(method.earlier.shares):
-                method = method.earlier  # whose releases are fewer; what is left out of them is not told apart from it
+                method = method.earlier
             check_losses(losses, method.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
+from tqdm.auto import tqdm
 
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision
@@ -44,11 +45,13 @@ def run_chains(
     """Return draws from the posterior."""
     starts = np.random.default_rng(seed).standard_normal((chains, target.size)) * START_SCALE
     blocks = -(-(warmup + draws) // BLOCK)
-    with double_precision(), _progress_bar(blocks * BLOCK * chains, progress) as bar:
+    bar = tqdm(total=blocks * BLOCK * chains, desc="posterior", unit="step", disable=not progress)
+    with double_precision(), bar:
         begin, advance = _compiled(model, target, warmup)
         data, keys = jax.tree.map(jnp.asarray, target.data), jax.random.split(jax.random.key(seed), chains)
-        # All is compiled here, before there are threads.
+        # The first block of every chain comes before there are threads, so that all is compiled once.
         firsts = [advance(data, begin(data, *each)) for each in zip(starts, keys, strict=True)]
+        bar.update(BLOCK * chains)
 
         def run(state: Any, block: Any) -> Any:
             drawn = [block]
@@ -88,9 +91,3 @@ def _compiled(model: RowModel, target: LogTarget, warmup: int) -> Any:
 
     functions = jax.jit(begin), jax.jit(advance)
     return model.compiled.setdefault(key, functions) if target.is_shared else functions
-
-
-def _progress_bar(steps: int, shown: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=steps, desc="posterior", unit="draw", disable=not shown)

@@ -40,7 +40,7 @@ SEARCH = 0.025  # largest share of the budget of one of its steps, relative to w
 MANY_SEEN = 8.0  # with less noise than permits as many cells a component the share is smaller
 MOST_SEARCH_STEPS = 8
 MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
-MORE_CELLS = 8.0  # as many cells more than 1.2 a component are enough
+ENOUGH_CELLS = 1.2, 8.0  # so many a component, and so many more, are enough
 BLIND = 0.38  # where noise permits fewer cells a component, times the share of telling directions, there is none
 CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
 SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
@@ -243,7 +243,7 @@ class Adaptive(Method[Components]):
         """
         if not self.search_steps:
             return spread_over(base, self.count, rng), []
-        each = min(self.cells_each(rows, self.search_share), MOST_CELLS, 1.2 + MORE_CELLS / self.count)
+        each = min(self.cells_each(rows, self.search_share), MOST_CELLS, ENOUGH_CELLS[0] + ENOUGH_CELLS[1] / self.count)
         cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
         model = CellSearch(base, cells, self.search_clipping, self.shape, self.count, self.search_steps)
         found, releases = expectation_maximization(

@@ -118,6 +118,11 @@ class Components:
         return np.asarray(np.einsum("kij,kj->ki", self.whitening, self.means))
 
     @cached_property
+    def is_diagonal(self) -> bool:
+        """Whether every covariance is diagonal, with zeros that are exact."""
+        return bool(np.count_nonzero(self.whitening) == self.count * self.dimension)
+
+    @cached_property
     def log_constants(self) -> Array:
         """The logarithm of weight·density at the mean, without (2π)^(−d/2)."""
         return np.asarray(np.log(self.weights) - np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1))
@@ -261,11 +266,8 @@ class ClippedMoments:
     @property
     def _whitening_norms(self) -> Array:
         """‖P_k‖_F, or the largest entry of each P_k where all of them are diagonal."""
-        whitening = self.components.whitening
-        diagonals = np.abs(np.diagonal(whitening, axis1=1, axis2=2))
-        if np.count_nonzero(whitening) == np.count_nonzero(diagonals):
-            return np.asarray(diagonals.max(axis=1))
-        return np.asarray(np.sqrt((whitening**2).sum(axis=(1, 2))))
+        sizes = np.abs(self.components.whitening)
+        return np.asarray(sizes.max(axis=(1, 2)) if self.components.is_diagonal else np.linalg.norm(sizes, axis=(1, 2)))
 
     def _roundoff(self, more: float) -> float:
         """Return the bound where logits are off by so much more."""
@@ -379,7 +381,7 @@ class ClippedMoments:
     def _host_sum(self, y: Array, evidence: Array | None, shares_out: Array | None = None) -> Array:
         """Return the sum by compiled loops, or by matrix products for many columns; γ goes to ``shares_out``."""
         k, d = self.components.count, self.components.dimension
-        is_diagonal = self.shape in ("diag", "spherical") and np.count_nonzero(self.components.whitening) == k * d
+        is_diagonal = self.shape in ("diag", "spherical") and self.components.is_diagonal
         in_loop = d <= FEW_COLUMNS or is_diagonal
         add = self._add_compiled if in_loop else self._add_products
         rows = max((IN_LOOP if in_loop else IN_CACHE) // (k * d), 64)
