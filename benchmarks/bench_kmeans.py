@@ -3,7 +3,11 @@
 NICV is the mean squared distance to the nearest centre, the declared box scaled to [−1, 1]^d. Seeds make the noise
 reproducible, so nothing here is private; the data are public.
 
-``DISCREET_DATA=… python benchmarks/bench_kmeans.py [--seeds 5] [--csv FILE] [--png FILE]``
+``--wide ROWS`` is about many columns instead: 100 Gaussian clusters in 40 columns, far apart (centres with a spread of 3.5
+standard deviations a column), near (of 1), or with weights from 1 to 20 and different widths. Data sets 10,000 and up;
+the constants were chosen on others, whose seeds are below 100.
+
+``DISCREET_DATA=… python benchmarks/bench_kmeans.py [--seeds 5] [--csv FILE] [--png FILE] [--wide 100000]``
 """
 
 from __future__ import annotations
@@ -67,6 +71,39 @@ def measured(seeds: int) -> list[dict]:
     return result
 
 
+def clusters(kind: str, rows: int, seed: int, columns: int = 40, count: int = 100) -> np.ndarray:
+    """Return rows of Gaussian clusters."""
+    rng = np.random.default_rng(seed)
+    weights, widths = np.ones(count), np.ones(count)
+    centers = rng.normal(0.0, 1.0 if kind == "near" else 3.5, (count, columns))
+    if kind == "uneven":
+        weights, widths = np.geomspace(1.0, 20.0, count), np.exp(rng.uniform(-0.5, 0.5, count))
+    labels = rng.choice(count, rows, p=weights / weights.sum())
+    return centers[labels] + widths[labels, None] * rng.standard_normal((rows, columns))
+
+
+def wide(rows: int, seeds: int, count: int = 100) -> None:
+    print(f"{rows} rows, 40 columns, K={count}: squared distances relative to scikit-learn's with one start")
+    print(f"{'clusters':10}{'ε':>6}{'mean':>9}{'worst':>9}{'s a fit':>9}{'scikit-learn':>14}")
+    for kind in ("far", "near", "uneven"):
+        ratios: dict[float, list[tuple[float, float]]] = {1.0: [], 0.3: []}
+        seconds = []
+        for seed in range(10_000, 10_000 + seeds):
+            table = clusters(kind, rows, seed)
+            bound, start = 1.2 * float(np.abs(table).max()), time.process_time()
+            exact = -Exact(count, n_init=1, random_state=seed).fit(table).score(table)
+            seconds.append(time.process_time() - start)
+            for epsilon, found in ratios.items():
+                start = time.process_time()
+                model = KMeans(count, epsilon=epsilon, bounds=Box(-bound, bound), random_state=seed).fit(table)
+                took = time.process_time() - start
+                found.append((-model.score(table) / exact, took))
+        for epsilon, found in ratios.items():
+            mean, took = np.mean(found, axis=0)
+            worst = max(found)[0]
+            print(f"{kind:10}{epsilon:6g}{mean:9.3f}{worst:9.3f}{took:9.2f}{np.mean(seconds):14.2f}", flush=True)
+
+
 def drawn(result: list[dict], path: str) -> None:
     import matplotlib
 
@@ -90,8 +127,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--csv")
     parser.add_argument("--png")
+    parser.add_argument("--wide", type=int, metavar="ROWS", help="many columns, so many rows")
     options = parser.parse_args()
     warnings.simplefilter("ignore", NotPrivateWarning)
+    if options.wide:
+        wide(options.wide, options.seeds)
+        return
     result = measured(options.seeds)
     if options.csv:
         with open(options.csv, "w", newline="") as file:

@@ -230,6 +230,17 @@ def test_errors_come_before_anything_is_spent(tmp_path):
     assert not curator.ledger.history("rows")
 
 
+@pytest.mark.parametrize(("count", "d", "epsilon"), [(20, 10, 1.0), (40, 20, 1.0), (8, 4, 0.3)])
+def test_clusters_in_many_columns_are_found(count, d, epsilon):
+    """Each of them has a centre near it: seeded, so it fails or holds for good; without moves some are missed."""
+    rng = np.random.default_rng(count)
+    truth = rng.normal(0.0, 3.5, (count, d))
+    rows = truth[rng.integers(0, count, 40_000)] + rng.standard_normal((40_000, d))
+    found = KMeans(count, epsilon=epsilon, bounds=(-20.0, 20.0), random_state=0).fit(rows).cluster_centers_
+    nearest = np.linalg.norm(truth[:, None] - found[None], axis=2).min(axis=1)
+    assert nearest.max() < 1.0
+
+
 @pytest.mark.parametrize("query", [MomentSums, ProjectedGrid])
 @pytest.mark.parametrize("d", [1, 2, 6])
 def test_no_neighbours_beat_the_bounds(query, d):

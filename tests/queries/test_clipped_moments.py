@@ -236,7 +236,7 @@ def test_the_loop_that_assigns_rows_fuses_nothing():
 
     options = {name: value for name, value in nearest.targetoptions.items() if name not in ("cache", "nopython")}
     fresh = njit(**options)(nearest.py_func)  # what comes from a cache cannot be looked at
-    fresh(np.zeros((2, 4)), np.ones(2), np.zeros((3, 2)), np.empty((3, 4)))
+    fresh(np.zeros((2, 4)), np.ones(2), np.zeros((3, 2)), np.empty(4, dtype=np.int64))
     assert not any("vfm" in text or "vfnm" in text for text in fresh.inspect_asm().values())
 
 

@@ -41,6 +41,7 @@ from discreet.queries.moments.clipped_moments import (
     COUNTS_AND_SUMS,
     FIRST,
     FULL,
+    LLOYD,
     ROUND,
     SECOND,
     SHAPES,
@@ -256,7 +257,7 @@ def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> l
         for weights in (COUNTS, FIRST, SECOND):
             only = None if weights is COUNTS else 0
             result.append(MomentSums(ClippedMoments(components, None, weights, only=only), space, "one parameter"))
-    for count, weights in ((1, ROUND), (3, ROUND), (1, FULL), (20, COUNTS_AND_SUMS), (3, lloyd_weights(d))):
+    for count, weights in ((1, ROUND), (3, ROUND), (1, FULL), (20, COUNTS_AND_SUMS), (6, LLOYD), (3, lloyd_weights(d))):
         centers, radii = rng.uniform(-0.5, 0.5, (count, d)) / math.sqrt(d), 10.0 ** rng.uniform(-3.0, 0.3, count)
         components = cluster_components(space, np.ones(count), centers, radii)
         shape = "full" if weights is FULL else "spherical"

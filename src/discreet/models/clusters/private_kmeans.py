@@ -1,4 +1,4 @@
-"""Private k-means: centres from a noisy histogram where there are few columns, else by clipped Lloyd steps.
+"""Private k-means: centres from a noisy histogram where there are few columns, else by Lloyd steps and moves.
 
 **Metric.** Distances are Euclidean in the data's own units, up to one factor for all columns. A row y of the unit ball
 is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v. ``cluster_components``
@@ -10,10 +10,14 @@ Laplace and not Gaussian: that of a count is 2√2/ε for a replaced row, about 
 is (ε, 0)-private. Where a Lloyd step is expected to have much less noise than the extent of a cluster, two follow,
 clipped to the extent of each cluster. Each is pooled with the earlier centres by inverse variances.
 
-**More columns** (``ProjectedKMeans``). The releases are: mean and spread of all rows; their covariance, clipped to that
-spread; a histogram along its main axes, on whose cells k-means runs; and Lloyd steps in all columns, in which each
-cluster's rows are taken relative to its last centre and clipped to its radius. A centre on those axes has the same
-nearest rows in all columns as on the axes, since the rest of the distance is the same for all centres.
+**More columns** (``RelocatingKMeans``). The releases are: mean and spread of all rows; their covariance, clipped to
+that spread; and Lloyd steps, in which each cluster's rows are taken relative to its last centre and clipped to its
+radius. They start with as many centres as noise permits, up to 1.5·K, spread over a Gaussian with that covariance.
+After a step a centre whose count is noise moves to a cluster with a large sum of squared distances, which is halved, if
+that sum is more than the move can cost: the rows that the centre may have, times the squared distance to the nearest
+other one. After 0.7 of the steps k-means on the centres leaves K of them. With much noise the radius of a cluster is
+its spread, and no spread is estimated as more than 0.84 of the radius: the moves of a centre, and with them their
+noise, become smaller from step to step.
 
 Every choice is a function of public numbers and earlier releases.
 """
@@ -26,18 +30,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
+from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size, weighted_kmeans
 from discreet.models.method import Method
+from discreet.models.mixture.adaptive_model import spread_over
 from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
-from discreet.queries.counts.grids import Grid, ProjectedGrid
+from discreet.queries.counts.grids import Grid
 from discreet.queries.moments.clipped_moments import (
     COUNTS_AND_SUMS,
     FULL,
+    LLOYD,
     ROUND,
     ClippedMoments,
     Components,
@@ -48,7 +55,7 @@ from discreet.records import Ball, Box
 
 __all__ = [
     "GridKMeans",
-    "ProjectedKMeans",
+    "RelocatingKMeans",
     "adaptive_kmeans",
     "clip_to_space",
     "cluster_components",
@@ -87,8 +94,14 @@ def cluster_components(space: Box | Ball, counts: Array, centers: Array, radii: 
     return Components(counts / counts.sum(), centers / g, covariances)
 
 
-FEW = 2  # most columns for ``GridKMeans``; with three, finding the main axes first is better
+FEW = 2  # most columns for ``GridKMeans``
+GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
 SMALLEST_RADIUS = 1e-4  # to which rows of a cluster are clipped
+MOVING = 0.7  # share of the steps in which centres move
+MOST_CENTRES, ENOUGH = 1.5, 0.1  # centres a cluster at first; more than one where the noise of a centre is below 0.1
+LEAST_WITHIN = 0.2  # least share of all squared distances that is within clusters at the start
+SEEN = 2.0  # standard deviations of its noise that a count must exceed for the centre to stay
+SQUARES = 0.02, 0.7  # limits on the mean square of clipped rows, relative to the squared radius
 
 
 def _counting_grid(space: Box | Ball) -> Grid:
@@ -177,8 +190,8 @@ def _pool_lloyd_step(
 
 
 @dataclass(frozen=True)
-class ProjectedKMeans(Method[Components]):
-    """The covariance of all rows, a histogram along its main axes, k-means on its cells, and Lloyd steps.
+class RelocatingKMeans(Method[Components]):
+    """The covariance of all rows, and Lloyd steps that move centres whose count is noise.
 
     Parameters
     ----------
@@ -196,8 +209,8 @@ class ProjectedKMeans(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Shares of Σμ² for spread, covariance, histogram and steps; the steps have equal shares."""
-        return [0.05, 0.15, 0.3, *[0.5 / self.steps] * self.steps]
+        """Shares of Σμ² for spread, covariance and steps; the steps have equal shares."""
+        return [0.01, 0.03, *[0.96 / self.steps] * self.steps]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -209,37 +222,88 @@ class ProjectedKMeans(Method[Components]):
             releases.append(next(measures)(query))
             return releases[-1]
 
-        g, d = column_scales(space), space.dimension
         middle, spread = _measure_spread(space, measure)
         rows, middle, covariance = _measure_covariance(space, middle, spread, measure)
-        values, vectors = np.linalg.eigh(covariance)
-        few = min(3, d, max(1, self.count - 1))
-        main, axes = values[::-1][:few], vectors.T[::-1][:few]
-        rest = max(float(values.sum() - main.sum()), 0.0)
-
-        farthest = 1.0 if isinstance(space, Ball) else np.abs(axes) @ half_widths(space)
-        reach = np.minimum(3.0 * np.sqrt(main), 2.0 * farthest)
-        noise = self.noise / math.sqrt(self.shares[2])
-        cells = cells_along(grid_size(self.count, rows, noise, few), reach)
-        grid = ProjectedGrid(space, cells, axes * g, axes @ middle, reach)
-        side = float((2.0 * reach / np.array(cells)).max())
-        result = find_clusters(grid.centers(), measure(grid), side, self.count, rng)
-
-        mean = clip_to_space(space, middle + (result.centers - axes @ middle) @ axes)
-        counts, spreads = result.counts, np.sqrt(result.squares + rest)
-        noise = self.noise / math.sqrt(self.shares[3] * ROUND[1])  # of the sums of the Lloyd steps
-        for step in range(self.steps):
-            radii = _radii(spreads, math.sqrt(d) * noise / counts)
-            components = cluster_components(space, counts, mean, radii)
-            counts, moves, spreads = _read_lloyd_step(radii, measure(_sums(space, components, ROUND)))
-            settled = max(0, 2 * step - self.steps + 2) // 2  # average over the later steps: less noise
-            mean = clip_to_space(space, mean + moves / (1.0 + settled))
-        return cluster_components(space, counts, mean, radii), releases
+        # The noise of a centre in a step, relative to the spread of its cluster, times the rows of the cluster
+        noise = math.sqrt(space.dimension / (self.shares[-1] * LLOYD[1])) * self.noise
+        each = min(max(ENOUGH / (noise * self.count / rows), 1.0), MOST_CENTRES)
+        clusters = _Clusters.spread_over(middle, covariance, rows, int(each * self.count), rng)
+        moving = round(MOVING * self.steps)
+        for step in range(1, self.steps + 1):
+            radii = clusters.radii(noise)
+            components = cluster_components(space, clusters.counts, clip_to_space(space, clusters.centers), radii)
+            release = measure(_sums(space, components, LLOYD))
+            clusters, weak = _read_lloyd_step(components.means * column_scales(space), radii, release)
+            if step < moving:
+                clusters.relocate(np.flatnonzero(weak), noise_std(release, "counts"), rng)
+            elif len(clusters.counts) > self.count:
+                clusters = clusters.merge(self.count, rng)
+        centers = clip_to_space(space, clusters.centers)
+        return cluster_components(space, clusters.counts, centers, clusters.spreads), releases
 
 
-def _radii(spreads: Array, errors: Array) -> Array:
-    """Return the radii at which noise moves a centre by 0.05 of a spread, between 1.5 and 5 spreads."""
-    return np.asarray(np.maximum(spreads * np.clip(0.05 / errors, 1.5, 5.0), SMALLEST_RADIUS))
+@dataclass(eq=False)
+class _Clusters:
+    """Clusters between two steps.
+
+    Attributes
+    ----------
+    counts : array of shape (M,)
+    centers : array of shape (M, d)
+        In v.
+    spreads : array of shape (M,)
+        Root mean squared distance of the rows to their centre, or less; see the module.
+    """
+
+    counts: Array
+    centers: Array
+    spreads: Array
+
+    @classmethod
+    def spread_over(
+        cls, middle: Array, covariance: Array, rows: float, number: int, rng: np.random.Generator
+    ) -> _Clusters:
+        """Return clusters of as many rows each, spread over a Gaussian."""
+        centers = spread_over(Components(np.ones(1), middle[None], covariance[None]), number, rng).means
+        total, between = float(np.trace(covariance)), float(((centers - centers.mean(axis=0)) ** 2).sum(axis=1).mean())
+        within = max(total - between, LEAST_WITHIN * total)
+        return cls(np.full(number, rows / number), centers, np.full(number, math.sqrt(within)))
+
+    def radii(self, noise: float) -> Array:
+        """Return the radii at which noise moves a centre by 0.05 of a spread, between 1 and 5 spreads."""
+        return np.asarray(np.maximum(self.spreads * np.clip(0.05 * self.counts / noise, 1.0, 5.0), SMALLEST_RADIUS))
+
+    def relocate(self, weak: NDArray[np.intp], noise: float, rng: np.random.Generator) -> None:
+        """Move centres, in place, each to halve one of the clusters with the largest sums of squares.
+
+        Parameters
+        ----------
+        weak : array of int
+            The centres that may be moved.
+        noise : float
+            The standard deviation of a count: a weak cluster may have so many rows more.
+        rng : Generator
+        """
+        squares = self.counts * self.spreads**2
+        usual, movable = float(np.median(squares)), set(weak.tolist())
+        widest = [k for k in np.argsort(-squares) if k not in movable and squares[k] > usual]
+        distances, _ = cKDTree(self.centers).query(self.centers, k=2)  # each is the nearest to itself
+        costs = (self.counts + noise) * distances[:, -1] ** 2
+        for moved, wide in zip(weak, widest, strict=False):
+            if costs[moved] > squares[wide]:
+                continue
+            direction = rng.standard_normal(self.centers.shape[1])
+            half = 0.5 * self.spreads[wide] / np.linalg.norm(direction) * direction
+            self.centers[moved], self.centers[wide] = self.centers[wide] + half, self.centers[wide] - half
+            self.counts[moved] = self.counts[wide] = self.counts[wide] / 2.0
+            self.spreads[moved] = self.spreads[wide]
+
+    def merge(self, number: int, rng: np.random.Generator) -> _Clusters:
+        """Return fewer clusters, by k-means on the centres."""
+        centers, labels = weighted_kmeans(self.centers, self.counts, number, rng)
+        counts = np.maximum(np.bincount(labels, self.counts, number), 1.0)
+        squared = self.spreads**2 + ((self.centers - centers[labels]) ** 2).sum(axis=1)
+        return _Clusters(counts, centers, np.sqrt(np.bincount(labels, self.counts * squared, number) / counts))
 
 
 def _moments_around(
@@ -283,13 +347,15 @@ def _measure_covariance(space: Box | Ball, middle: Array, spread: float, measure
     return float(rows), clip_to_space(space, middle + radius * mean), radius**2 * covariance
 
 
-def _read_lloyd_step(radii: Array, release: Release) -> tuple[Array, Array, Array]:
-    """Return counts, moves of the centres and spreads after a Lloyd step. A move that is noise alone is shrunk to 0."""
+def _read_lloyd_step(centers: Array, radii: Array, release: Release) -> tuple[_Clusters, NDArray[np.bool_]]:
+    """Return the clusters after a Lloyd step, and which of them may have no rows. Moves that are noise are shrunk."""
     counts = positive_counts(release)
     means, noise = release["first"] / counts[:, None], noise_std(release, "first") / counts[:, None]
     moves = _shrink(means, noise)
-    squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_std(release, "second") / counts
-    return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
+    squares = release["second"] / counts - (moves**2).sum(axis=1) + noise_std(release, "second") / counts
+    spreads = radii * np.sqrt(np.clip(squares, *SQUARES))
+    weak = release["counts"] < SEEN * noise_std(release, "counts")
+    return _Clusters(counts, centers + radii[:, None] * moves, spreads), weak
 
 
 def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: int | None) -> Method[Components]:
@@ -312,13 +378,17 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
         assert distribution is not None
         return math.sqrt(distribution.variance)
 
-    noise = noise_at(LaplaceLoss(guarantee.epsilon, guarantee.neighbors))
     d = space.dimension
     if d <= FEW:
+        noise = noise_at(LaplaceLoss(guarantee.epsilon, guarantee.neighbors))
         if steps is None:
             # A Lloyd step with a tenth of the budget has noise of √d·(1 + √d)·10·s·K/N times a cluster's extent
             coarse = math.inf if rows is None else 10.0 * noise * (d + math.sqrt(d)) * count / max(rows, 1)
             steps = 2 if coarse <= 0.05 else 0
         return GridKMeans(count, noise, rows, steps)
-    gaussian = calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
-    return ProjectedKMeans(count, noise_at(gaussian), 4 if steps is None else max(steps, 1))
+    noise = noise_at(calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0])
+    if steps is None:
+        # More centres need more moves; fewer steps suit where the noise of a centre in a single one is large
+        error = math.sqrt(d) * noise * count / max(GUESS if rows is None else rows, 1)
+        steps = int(max(min(4.0 + 1.5 * math.log2(count), 5.0 / error ** (1.0 / 3.0)), 4.0))
+    return RelocatingKMeans(count, noise, max(steps, 1))

@@ -1,10 +1,11 @@
 """The statistic of ``clipped_moments`` in compiled loops, for NumPy arrays of few columns.
 
 ``coordinates`` makes z and the logits of some rows, NumPy takes the exponentials of all of them at once, ``add`` makes
-shares and moments of them. ``evidence`` and ``tally`` are for columns of categories (``mixed_moments``). The array form
-goes over memory some twenty times; here all stays in the cache, the inner loops run over rows and are vectorised, and
-without the interpreter's lock they run on all cores. Sums over rows or columns may be taken in any order and with fused
-operations, which the bounds on float error in ``clipped_moments`` and ``records.sources.source`` allow for.
+shares and moments of them. Where rows are assigned to one component, ``nearest`` finds it and ``add_assigned`` makes
+the moments. ``evidence`` and ``tally`` are for columns of categories (``mixed_moments``). The array form goes over
+memory some twenty times; here all stays in the cache, the inner loops run over rows and are vectorised, and without the
+interpreter's lock they run on all cores. Sums over rows or columns may be taken in any order and with fused operations,
+which the bounds on float error in ``clipped_moments`` and ``records.sources.source`` allow for.
 
 P is lower triangular (the inverse of a Cholesky factor), so only that half is used. Whether a row is nearest to a mean
 is decided without any such freedom (``nearest``): it must be a function of the row's own bits.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 FREE = {"reassoc", "contract", "nsz"}  # what the compiler may do: another order, fused operations, the sign of zero
@@ -67,20 +69,49 @@ def coordinates(y, whitening, offsets, constants, known, cap, z, squared, logits
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def nearest(y, metric, means, shares):
-    """Fill 1 for the nearest mean and 0 for the others, of columns multiplied with ``metric``; the first of equals."""
+def nearest(y, metric, means, labels):
+    """Fill the nearest mean of each row, of columns multiplied with ``metric``; the first of equals."""
     d, n = y.shape
+    scaled, least, distance = np.empty((d, n)), np.full(n, math.inf), np.empty(n)
+    for j in range(d):
+        for r in range(n):
+            scaled[j, r] = y[j, r] * metric[j]
+    for k in range(len(means)):
+        distance[:] = 0.0
+        for j in range(d):
+            mean, column = means[k, j], scaled[j]
+            for r in range(n):
+                difference = column[r] - mean
+                distance[r] += difference * difference
+        for r in range(n):
+            if distance[r] < least[r]:
+                least[r], labels[r] = distance[r], k
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
+def add_assigned(y, labels, whitening, offsets, radius, square, counts, first, second):
+    """Add what ``add`` adds, where each row has one component, whose number is its label."""
+    d, n = y.shape
+    z = np.empty(d)
     for r in range(n):
-        first, least = 0, math.inf
-        for k in range(len(means)):
-            distance = 0.0
-            for j in range(d):
-                difference = y[j, r] * metric[j] - means[k, j]
-                distance += difference * difference
-            shares[k, r] = 0.0
-            if distance < least:
-                first, least = k, distance
-        shares[first, r] = 1.0
+        k, size = labels[r], 0.0
+        for i in range(d):
+            z[i] = y[i, r]
+        if radius > 0.0:
+            for i in range(d - 1, -1, -1):
+                value = -offsets[k, i]
+                for j in range(i + 1):
+                    value += whitening[k, i, j] * z[j]
+                z[i] = value
+                size += value * value
+            shrink = 1.0 / math.sqrt(max(size, radius * radius))
+            for i in range(d):
+                z[i] *= shrink
+        counts[k] += 1.0
+        for i in range(d):
+            first[k, i] += z[i]
+            for j in range(0 if square else i, i + 1):
+                second[k, i, j] += z[i] * z[j]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
