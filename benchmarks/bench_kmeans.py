@@ -3,9 +3,9 @@
 NICV is the mean squared distance to the nearest centre, the declared box scaled to [−1, 1]^d. Seeds make the noise
 reproducible, so nothing here is private; the data are public.
 
-``--wide ROWS`` is about many columns instead: 100 Gaussian clusters in 40 columns, far apart (centres with a spread of 3.5
-standard deviations a column), near (of 1), or with weights from 1 to 20 and different widths. Data sets 10,000 and up;
-the constants were chosen on others, whose seeds are below 100.
+``--wide ROWS`` is about many columns instead: 100 Gaussian clusters in 40 columns, far apart (centres with a spread of
+3.5 standard deviations a column), near (of 1), or with weights from 1 to 20 and different widths. Data sets 10,000 and
+up; the constants were chosen on others, whose seeds are below 100.
 
 ``DISCREET_DATA=… python benchmarks/bench_kmeans.py [--seeds 5] [--csv FILE] [--png FILE] [--wide 100000]``
 """

@@ -397,6 +397,63 @@ class TestClusters:
         assert found.min(axis=1).max() < 0.5
 
 
+@seeds_are_fine
+class TestNumberOfComponents:
+    """With "auto" it follows from public numbers, and components that coincide are merged."""
+
+    def test_components_of_one_gaussian_are_merged(self):
+        rows = np.random.default_rng(0).multivariate_normal(np.zeros(3), np.diag([4.0, 1.0, 0.2]), 10_000)
+        model = fitted(rows, "auto", epsilon=1.0, delta=1e-6, bounds=(-15.0, 15.0))
+        one = fitted(rows, 1, epsilon=1.0, delta=1e-6, bounds=(-15.0, 15.0))
+        assert model.n_components_ < len(model.releases_[-1]["counts"])
+        assert model.score(rows) > one.score(rows) - 0.05
+
+    def test_rows_that_are_no_mixture_get_many_and_clusters_as_many_as_there_are_or_more(self):
+        rng = np.random.default_rng(1)
+        skewed = np.exp(rng.standard_normal((20_000, 2)))
+        many = fitted(skewed, "auto", epsilon=1.0, delta=1e-6, bounds=(0.0, 30.0))
+        assert many.n_components_ >= 8
+        assert many.score(skewed) > fitted(skewed, 3, epsilon=1.0, delta=1e-6, bounds=(0.0, 30.0)).score(skewed) + 0.05
+        centres = np.array([[-6.0, 0.0], [6.0, 1.0], [0.0, 6.0], [0.0, -6.0]])
+        clusters = centres[rng.integers(0, 4, 20_000)] + rng.standard_normal((20_000, 2))
+        model = fitted(clusters, "auto", epsilon=1.0, delta=1e-6, bounds=(-12.0, 12.0))
+        truth = Components(np.full(4, 0.25), centres, np.repeat(np.eye(2)[None], 4, axis=0))
+        assert model.score(clusters) > truth.log_density(clusters).mean() - 0.05
+
+    @pytest.mark.parametrize("covariance_type", SHAPES)
+    def test_merged_components_have_the_covariance_type(self, covariance_type):
+        rows = np.random.default_rng(0).normal(size=(30_000, 2)) * [1.0, 3.0]
+        options = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-15.0, 15.0), "covariance_type": covariance_type}
+        model = fitted(rows, "auto", **options)
+        valid(model)
+        again = dp.GaussianMixture.from_json(model.to_json())
+        np.testing.assert_array_equal(again.covariances_, model.covariances_)
+        assert again.n_components_ == model.n_components_ == len(model.weights_)
+
+    @pytest.mark.parametrize("method", ["joint", "paper"])
+    def test_other_methods_need_a_number(self, method):
+        with pytest.raises(ValueError, match="n_components='auto': expected a whole number with method"):
+            dp.GaussianMixture("auto", bounds=BALL, method=method).fit(ROWS)
+
+    def test_other_words_are_refused(self):
+        with pytest.raises(ValueError, match="n_components='many': expected"):
+            dp.GaussianMixture("many", bounds=BALL).fit(ROWS)
+
+    def test_the_budget_is_shared_out_whole_and_the_number_grows_with_it(self):
+        def plan(count, epsilon, rows=20_000, d=4):
+            box, guarantee = dp.Box(-1.0, 1.0).for_columns(d), dp.Guarantee(epsilon, 1e-6)
+            return Adaptive.for_data(count, box, guarantee, dp.PublicSize(rows, True))
+
+        counts = [plan(None, epsilon).count for epsilon in (0.001, 0.1, 0.3, 1.0, 3.0, 100.0)]
+        assert counts == sorted(counts)
+        assert (counts[0], counts[-1]) == (1, 64)
+        for epsilon in (0.05, 0.3, 1.0, 4.0):
+            for count in (None, 1, 3, 12, 40):
+                assert sum(plan(count, epsilon).shares) == pytest.approx(1.0)
+        grown = [bool(plan(count, epsilon).growth_shares) for count, epsilon in ((12, 1.0), (12, 0.1), (9, 1.0))]
+        assert grown == [True, False, False]
+
+
 def valid(model):
     components = model._components
     return (
@@ -504,11 +561,15 @@ class TestUse:
             with pytest.raises(ValueError, match="expected"):
                 dp.GaussianMixture.from_dict(facts | {"fitted": facts["fitted"] | wrong})
 
-    @pytest.mark.parametrize("counts", [3, [2, 3]])
-    def test_files_of_versions_without_a_search_are_read(self, counts, monkeypatch):
+    @pytest.mark.parametrize(
+        ("counts", "without"), [(3, "search_steps"), ([2, 3], "search_steps"), (12, "search_steps"), (12, "")]
+    )
+    def test_files_of_versions_without_growth_or_a_search_are_read(self, counts, without, monkeypatch):
         rows = np.random.default_rng(0).normal(size=(20_000, 2))
         with monkeypatch.context() as earlier:
-            earlier.setattr(Adaptive, "search_steps", 0)
+            earlier.setattr(Adaptive, "growth_shares", [])
+            if without:
+                earlier.setattr(Adaptive, without, 0)
             old = dp.GaussianMixture(counts, epsilon=1.0, bounds=(-9.0, 9.0)).fit(rows)
         again = dp.GaussianMixture.from_json(old.to_json())
         assert again.losses_ == old.losses_

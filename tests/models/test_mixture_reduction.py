@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.models.mixture.mixture_reduction import reduce_mixture
+from discreet.models.mixture.mixture_reduction import reduce_within, reductions
 from discreet.queries.moments.clipped_moments import Components
 
 
@@ -14,6 +14,10 @@ def some_components(seed, count=7, dimension=3):
     factors = rng.standard_normal((count, dimension, dimension))
     covariances = factors @ np.swapaxes(factors, 1, 2) + 0.1 * np.eye(dimension)
     return Components(rng.dirichlet(np.ones(count)), 3.0 * rng.standard_normal((count, dimension)), covariances)
+
+
+def reduce_to(components, count, labels):
+    return next(reduced for reduced in reductions(components, labels) if reduced.count == count)
 
 
 def moments(components):
@@ -27,16 +31,19 @@ def moments(components):
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_mean_and_covariance_of_all_stay(count, labels):
     before = some_components(count)
-    after = reduce_mixture(before, count, labels)
-    assert after.count == count
+    after = reduce_to(before, count, labels)
     for one, other in zip(moments(before), moments(after), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-def test_enough_components_stay_as_they_are():
-    before = some_components(0)
-    after = reduce_mixture(before, 10)
-    np.testing.assert_array_equal(before.means, after.means)
+def test_components_that_coincide_are_merged_within_a_loss():
+    """Two clusters in five pieces each: merged where a tenth of a nat may be lost, and left where nothing may."""
+    rng = np.random.default_rng(0)
+    means = np.concatenate([rng.normal(0.0, 0.1, (5, 2)), rng.normal(9.0, 0.1, (5, 2))])
+    pieces = Components(np.full(10, 0.1), means, np.repeat(np.eye(2)[None], 10, axis=0))
+    kept = [reduce_within(pieces, loss, rng, lambda some: some).count for loss in (0.1, 0.0, 10.0)]
+    assert kept[0] == 2 <= kept[1]
+    assert kept[2] == 1
 
 
 def test_labels_that_count_merge_the_halves_of_a_large_gaussian_first():
@@ -45,7 +52,7 @@ def test_labels_that_count_merge_the_halves_of_a_large_gaussian_first():
     means = np.array([-np.sqrt(2 / np.pi), np.sqrt(2 / np.pi), 20.0, 26.0])[:, None]
     variances = np.array([1 - 2 / np.pi, 1 - 2 / np.pi, 1.0, 1.0])[:, None, None]
     halves = Components(weights, means, variances)
-    merged = reduce_mixture(halves, 3, 1.0)
+    merged = reduce_to(halves, 3, 1.0)
     np.testing.assert_allclose(np.sort(merged.means.ravel()), [0.0, 20.0, 26.0], atol=1e-12)
     np.testing.assert_allclose(merged.covariances[merged.weights > 0.5], 1.0)
-    assert 0.9 not in reduce_mixture(halves, 3, 0.0).weights.round(12)  # without labels the clusters were merged
+    assert 0.9 not in reduce_to(halves, 3, 0.0).weights.round(12)  # without labels the clusters were merged

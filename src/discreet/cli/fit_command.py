@@ -70,7 +70,9 @@ def fit(
     target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
     components: Annotated[
         str | None,
-        typer.Option("--components", "--clusters", help="How many; of several (2,4,8) a mixture chooses privately."),
+        typer.Option(
+            "--components", "--clusters", help="How many; auto, or of several (2,4,8), a mixture chooses privately."
+        ),
     ] = None,
     covariance: Annotated[str | None, typer.Option("--covariance", help="full, tied, diag or spherical.")] = None,
     method: Annotated[str | None, typer.Option("--method", help="Another method than the default.")] = None,
@@ -102,11 +104,8 @@ def fit(
     chosen = [column for column in schema.names if not wanted or column in wanted]
     model = model_kind(kind, categories=any(column in schema.categories for column in chosen))
     chosen = _columns_used(model, chosen, target, schema, from_file=declared.schema is not None)
-    counts = (
-        [] if components is None else parse_numbers(components, int, "--components", "whole numbers, as 4 or 2,4,8")
-    )
-    flags = {
-        "components": counts[0] if len(counts) == 1 else counts or None,
+    flags: dict[str, Any] = {
+        "components": components if components in (None, "auto") else _numbers(components),
         "covariance": covariance,
         "method": method,
         "steps": steps,
@@ -138,6 +137,12 @@ def fit(
         _write_model(estimator.to_json(), place)
     _note_ledger(curator)
     return _output(estimator, curator, out, chosen, parameter_table(estimator, column_scales(curator.declared), target))
+
+
+def _numbers(components: str) -> int | list[int]:
+    """Return one number, or several."""
+    counts = parse_numbers(components, int, "--components", "whole numbers, as 4 or 2,4,8, or auto")
+    return counts[0] if len(counts) == 1 else counts
 
 
 def _columns_used(

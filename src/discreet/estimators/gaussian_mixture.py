@@ -42,8 +42,10 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
 
     Parameters
     ----------
-    n_components : int or list of int
-        The number of Gaussians. From several numbers the best is selected privately, within the same guarantee.
+    n_components : int, "auto" or list of int
+        The number of Gaussians. ``"auto"``: as many as suit ε, δ and the numbers of rows and columns, and those that
+        coincide are merged (``method="adaptive"``). From several numbers the best is selected privately. All of this
+        is within the same guarantee.
     epsilon, delta : float
         The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
@@ -105,7 +107,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
 
     def __init__(
         self,
-        n_components: int | Collection[int] = 1,
+        n_components: int | str | Collection[int] = 1,
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
@@ -160,8 +162,10 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         prior = Prior() if choice("estimate", self.estimate, ("mle", "map")) == "map" else None
         steps = self._steps
-        counts = self._counts(curator)
+        counts = () if self._is_auto else self._counts(curator)
         make: Callable[[int], Method[Components]]
+        if self._is_auto and name != "adaptive":
+            raise ArgumentError("n_components", "auto", f"a whole number with method={name!r}")
         if name == "paper":
             if shape != "full" or len(counts) > 1:
                 raise ArgumentError(
@@ -185,7 +189,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         else:
             guarantee = self._requested_guarantee(curator.neighbors)
 
-            def make(count: int) -> Method[Components]:
+            def make(count: int | None) -> Method[Components]:
                 return Adaptive.for_data(
                     count,
                     curator.space,
@@ -194,10 +198,16 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
                     shape=shape,
                     prior=prior,
                     steps=steps,
-                    part=1.0 if len(counts) == 1 else (1.0 - SCORING) / len(counts),
+                    part=1.0 if len(counts) <= 1 else (1.0 - SCORING) / len(counts),
                 )
 
+            if self._is_auto:
+                return make(None)
         return make(counts[0]) if len(counts) == 1 else SelectedModel(tuple(map(make, counts)), curator.size)
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.n_components, str) and self.n_components == "auto"
 
     def _counts(self, curator: Curator) -> tuple[int, ...]:
         given: Any = self.n_components
@@ -207,7 +217,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         counts = tuple(integer("n_components", one, least=1, most=1000) for one in (given if several else (given,)))
         counts = tuple(dict.fromkeys(counts))
         if not counts:
-            raise ArgumentError("n_components", given, "a whole number, or several to choose from")
+            raise ArgumentError("n_components", given, "a whole number, several to choose from, or 'auto'")
         self._check_at_most_rows("n_components", max(counts), curator.size.units)
         return counts
 

@@ -224,9 +224,10 @@ class Persistent:
             check_release(release, public)
         method = self._method_for(public)
         if method is not None:
-            if method.earlier is not None and len(losses) == len(method.earlier.shares):
-                method = method.earlier
-            check_losses(losses, method.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
+            planned = method
+            while len(planned.shares) != len(losses) and planned.earlier is not None:
+                planned = planned.earlier
+            check_losses(losses, planned.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ArgumentError("unit_", unit, "the unit that the releases declare")

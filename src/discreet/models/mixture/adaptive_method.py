@@ -17,9 +17,16 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method, growing_shares
-from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
+from discreet.models.mixture.adaptive_model import (
+    AdaptiveMixture,
+    Pool,
+    restrict_covariances,
+    split_heaviest,
+    spread_over,
+)
 from discreet.models.mixture.cell_search import WEIGHTS, CellSearch
 from discreet.models.mixture.joint_release import Prior
+from discreet.models.mixture.mixture_reduction import reduce_within
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import released_rows
@@ -33,7 +40,10 @@ ROUNDS = 4  # releases of phase 1
 WORTHWHILE = 0.25  # most nats a column that the noise of one release may cost for further rounds to pay off
 MANY_COLUMNS = 500  # with more columns the rounds take too long
 DISTINCT = 0.05  # largest squared error of its mean at which a component is well distinguished from the others
+MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
+
+COINCIDING = 0.15  # share of the cost of noise that merging may lose, where the number of components is not given
 
 # The search for clusters
 SEARCH = 0.025  # largest share of the budget of one of its steps, relative to what phase 1 leaves
@@ -44,6 +54,11 @@ ENOUGH_CELLS = 1.2, 8.0  # so many a component, and so many more, are enough
 BLIND = 0.38  # where noise permits fewer cells a component, times the share of telling directions, there is none
 CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
 SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
+
+# Growth: a fit with few components, whose heaviest are then split, again and again
+LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
+MOST_GROWN = 1.5  # relative to the number of components that is permitted
+GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
 
 
 @dataclass(frozen=True)
@@ -67,8 +82,10 @@ class Adaptive(Method[Components]):
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
-    searches : bool
-        Whether there may be a search.
+    searches, grows : bool
+        Whether there may be a search, and growth.
+    merges : bool
+        Whether components are merged in the end, as long as that changes the density by less than noise does.
 
     Attributes
     ----------
@@ -95,6 +112,8 @@ class Adaptive(Method[Components]):
     metric: tuple[float, ...] | None = None
     spectral: bool = False
     searches: bool = True
+    grows: bool = True
+    merges: bool = False
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -104,7 +123,7 @@ class Adaptive(Method[Components]):
     @classmethod
     def for_data(
         cls,
-        count: int,
+        count: int | None,
         space: Box | Ball,
         guarantee: Guarantee,
         size: PublicSize,
@@ -115,11 +134,16 @@ class Adaptive(Method[Components]):
         part: float = 1.0,
         spectral: bool = False,
     ) -> Adaptive:
-        """Return the method for a guarantee, with the share ``part`` of its squared budget."""
+        """Return the method for a guarantee, with the share ``part`` of its squared budget.
+
+        Without a ``count`` it is the number of components that is permitted, and those that coincide are merged.
+        """
         d = space.dimension
         budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
-        plan = cls(count, Shape(shape, d), guarantee.neighbors, size, budget, 1, prior, metric, spectral)
+        plan = cls(count or 1, Shape(shape, d), guarantee.neighbors, size, budget, 1, prior, metric, spectral)
+        if count is None:
+            plan = replace(plan, count=plan.permitted, merges=True)
         return replace(plan, steps=steps or plan.default_steps())
 
     def __post_init__(self) -> None:
@@ -131,6 +155,17 @@ class Adaptive(Method[Components]):
         result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "is_single": single, "first": first}
         for name, value in result.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def permitted(self) -> int:
+        """The number of components that suits the budget where nothing is known of the rows.
+
+        Rows that are no mixture of Gaussians gain from every further component, but noise grows with their number. With
+        y = μN/√(d(d + 2)) it is 0.27·y^0.65, or y/20 where that is less: chosen on tables of benchmarks/bench_auto.py.
+        """
+        d = self.shape.dimension
+        y = math.sqrt(self.budget) * self.rows / math.sqrt(d * (d + 2.0))
+        return int(min(max(round(min(0.27 * y**0.65, 0.05 * y)), 1), MOST_PERMITTED))
 
     @property
     def distinguishable(self) -> int:
@@ -149,16 +184,19 @@ class Adaptive(Method[Components]):
 
     @property
     def shares(self) -> list[float]:
-        """Growing shares in phase 1, equal shares in the search and in phase 2."""
+        """Growing shares in phase 1, equal shares in the search and in phase 2; twice as much for twice as many."""
         if self.is_single:
             return growing_shares(self.first, self.steps)
         search = [self.search_share] * self.search_steps
-        return growing_shares(self.first, ROUNDS) + search + [self.step_share] * self.steps
+        growth = [share for share in self.growth_shares for _ in range(GROWTH_STEPS)]
+        return growing_shares(self.first, ROUNDS) + search + growth + [self.step_share] * self.steps
 
     @property
-    def earlier(self) -> Adaptive:
-        """The method without a search."""
-        return replace(self, searches=False)
+    def earlier(self) -> Adaptive | None:
+        """The method without growth, and then without a search."""
+        if self.grows and self.growth_shares:
+            return replace(self, grows=False)
+        return replace(self, grows=False, searches=False) if self.searches else None
 
     @property
     def search_steps(self) -> int:
@@ -180,9 +218,26 @@ class Adaptive(Method[Components]):
         return most * min((MANY_SEEN / self.cells_each(self.rows, most)) ** 2, 1.0)
 
     @property
+    def growth_shares(self) -> list[float]:
+        """The share of the budget of a step at each number of components before K; none where they do not grow.
+
+        Components that the budget cannot distinguish well, or fewer than ten, do not.
+        """
+        if self.is_single or not self.grows or not LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted:
+            return []
+        parts = 2.0 ** np.arange(math.ceil(math.log2(self.count / FEWEST)))
+        shares: list[float] = (GROWTH * self._after_search * parts / parts.sum() / GROWTH_STEPS).tolist()
+        return shares
+
+    @property
+    def _after_search(self) -> float:
+        """The share of the budget that phase 1 and the search leave."""
+        return 1.0 - self.first - self.search_share * self.search_steps
+
+    @property
     def step_share(self) -> float:
         """The share of the budget of one step of phase 2."""
-        return (1.0 - self.first - self.search_share * self.search_steps) / self.steps
+        return (self._after_search - GROWTH_STEPS * math.fsum(self.growth_shares)) / self.steps
 
     def cells_each(self, rows: float, share: float) -> float:
         """Return how many cells a component noise permits in a step of the search, with a share of the budget.
@@ -219,8 +274,14 @@ class Adaptive(Method[Components]):
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
             found, searched = self.search(base, rows, space, rng, measures)
-            pool, more = expectation_maximization(self.mixture(base, rows), Pool.empty(found), space, measures)
+            mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
+            pool, more = expectation_maximization(mixture, Pool.empty(found), space, measures)
             result, releases = pool.components, releases + searched + more
+            if self.merges:
+                noise = pool.noise_cost(self.shape)
+                result = reduce_within(
+                    result, COINCIDING * noise, rng, lambda some: restrict_covariances(some, base, self.shape)
+                )
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
         return result, releases
@@ -241,24 +302,47 @@ class Adaptive(Method[Components]):
         measures : iterator of callables
             The steps of the search are taken from it.
         """
-        if not self.search_steps:
-            return spread_over(base, self.count, rng), []
-        each = min(self.cells_each(rows, self.search_share), MOST_CELLS, ENOUGH_CELLS[0] + ENOUGH_CELLS[1] / self.count)
-        cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
-        model = CellSearch(base, cells, self.search_clipping, self.shape, self.count, self.search_steps)
-        found, releases = expectation_maximization(
-            model, model.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
-        )
-        return model.reduce(found, rng), releases
+        growth = self.growth_shares
+        fewest = FEWEST if growth else self.count
+        found, releases = base, list[Release]()
+        if self.search_steps:
+            most = min(MOST_CELLS, ENOUGH_CELLS[0] + ENOUGH_CELLS[1] / self.count)
+            each = min(self.cells_each(rows, self.search_share), most)
+            cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
+            search = CellSearch(base, cells, self.search_clipping, self.shape, self.count, self.search_steps, fewest)
+            last, releases = expectation_maximization(
+                search, search.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
+            )
+            found = search.reduce(last, rng)
+        if found.count < fewest:
+            found = spread_over(base, fewest, rng)
+        for share in growth:
+            mixture = self.mixture(base, rows, found.count, share, GROWTH_STEPS)
+            pool, more = expectation_maximization(mixture, Pool.empty(found), space, islice(measures, GROWTH_STEPS))
+            found = split_heaviest(pool.components, min(2 * found.count, self.count), base, self.shape)
+            releases += more
+        return found, releases
 
-    def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
-        """Return the model of phase 2, for the Gaussian of phase 1 and about ``rows`` rows."""
-        d, second = self.shape.dimension, self.step_share
-        cost = self.difficulty * (self.rows / rows) ** 2
-        clipping = Clipping.at_quantile(d, _level(cost * self.count**2 / second, 0.3))
-        noise = (self.count / rows) ** 2 / (second * self.budget)
-        weights = mixture_weights(clipping, self.shape, self.neighbors, self.count, noise, 2.0 * cost / self.first)
-        return AdaptiveMixture(self.count, base, clipping, self.shape, weights, self.steps)
+    def mixture(self, base: Components, rows: float, count: int, share: float, steps: int) -> AdaptiveMixture:
+        """Return the model of some steps of EM.
+
+        Parameters
+        ----------
+        base : Components
+            The Gaussian of phase 1.
+        rows : float
+            Their number, about.
+        count : int
+            The number of components.
+        share : float
+            The share of the budget of a step.
+        steps : int
+        """
+        d, cost = self.shape.dimension, self.difficulty * (self.rows / rows) ** 2
+        clipping = Clipping.at_quantile(d, _level(cost * count**2 / share, 0.3))
+        noise = (count / rows) ** 2 / (share * self.budget)
+        weights = mixture_weights(clipping, self.shape, self.neighbors, count, noise, 2.0 * cost / self.first)
+        return AdaptiveMixture(count, base, clipping, self.shape, weights, steps)
 
 
 def _level(cost: float, most: float) -> float:

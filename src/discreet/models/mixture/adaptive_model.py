@@ -52,6 +52,7 @@ LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
+SPLIT = 0.6  # distance of the halves of a component from its mean, in standard deviations
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
@@ -95,6 +96,16 @@ class Pool:
         return cls(
             0, components, none, 0.0, components.means, none, components.covariances, none, components.covariances
         )
+
+    def noise_cost(self, shape: Shape) -> float:
+        """Return what the noise of the estimates costs before shrinkage, in nats a row.
+
+        Noise of variance v on each coordinate of a mean costs d·v/2, and noise E on a covariance ‖E‖²/4 (see
+        ``own_coordinates``), in a component's own coordinates. More than a tenth of a nat a dimension is not lost.
+        """
+        d = shape.dimension
+        costs = 0.5 * d * self.mean_noise + 0.25 * shape.energy() * self.covariance_noise
+        return float(self.components.weights @ np.minimum(costs, WORTH * d))
 
 
 def rows_to_divide_by(counts: Array, variance: float, release: Release) -> Array:
@@ -315,3 +326,45 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the more columns, the less of the covariance the centres explain
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
     return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))
+
+
+def restrict_covariances(components: Components, base: Components, shape: Shape) -> Components:
+    """Return the components with covariances of the shape, in the coordinates of the base."""
+    factor, whiten = base.factors[0], base.whitening[0]
+    covariances = components.covariances
+    if shape.name == "tied":
+        shared = np.einsum("k,kij->ij", components.weights, covariances)
+        covariances = np.repeat(shared[None], components.count, axis=0)
+    own = (shape.restrict(whiten @ covariance @ whiten.T) for covariance in covariances)
+    return replace(components, covariances=np.array([shape.clear_rounding(factor @ each @ factor.T) for each in own]))
+
+
+def split_heaviest(components: Components, count: int, base: Components, shape: Shape) -> Components:
+    """Return ``count`` components: the one with the largest weight is split in two, again and again.
+
+    Along the direction in which it is widest, in coordinates in which the base has the covariance I. Together both
+    halves have the mean of the whole and, as far as the shape allows, its covariance.
+
+    >>> one = Components(np.ones(1), np.zeros((1, 2)), np.diag([1.0, 0.01])[None])
+    >>> base = Components(np.ones(1), np.zeros((1, 2)), np.eye(2)[None])
+    >>> split_heaviest(one, 2, base, Shape("full", 2)).means.round(2).tolist()
+    [[0.6, 0.0], [-0.6, 0.0]]
+    """
+    weights, means, covariances = list(components.weights), list(components.means), list(components.covariances)
+    factor, whiten = base.factors[0], base.whitening[0]
+    while len(weights) < count:
+        k = int(np.argmax(weights))
+        values, vectors = np.linalg.eigh(whiten @ covariances[k] @ whiten.T)
+        step = SPLIT * math.sqrt(values[-1]) * (factor @ vectors[:, -1])
+        step *= np.sign(step[np.argmax(np.abs(step))])
+        if shape.name != "tied":  # one covariance for all
+            own = np.linalg.cholesky(covariances[k])
+            apart = np.linalg.solve(own, step)
+            rest = shape.restrict(np.eye(len(step)) - np.outer(apart, apart))
+            covariances[k] = shape.clear_rounding(own @ rest @ own.T)
+        weights[k] /= 2.0
+        weights.append(weights[k])
+        means.append(means[k] - step)
+        covariances.append(covariances[k])
+        means[k] = means[k] + step
+    return Components(np.array(weights), clip_to_ball(np.array(means)), np.array(covariances))

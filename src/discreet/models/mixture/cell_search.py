@@ -17,16 +17,16 @@ After each step:
    p = 1 + 1.5·(1 − (K − 1)/d) in coordinates in which all rows have the covariance I, which tells such directions more
    clearly.
 
-In the end cells are merged until K are left (``mixture_reduction``). Reductions that count labels more or less are
-compared by their likelihood for synthetic rows of the cells. All components start with one covariance, the mean of
-theirs: a start with one of them too wide ends with two clusters in it. If the components overlap, with means shrunk for
-their noise, there are no clusters, and they start spread over the single Gaussian, as equals. Everything but the
-releases is arithmetic on public numbers.
+In the end cells are merged until at most K are left that do not overlap, with means shrunk for their noise
+(``mixture_reduction``). Reductions that count labels more or less are compared by their likelihood for synthetic rows
+of the cells. All components start with one covariance, the mean of theirs: a start with one of them too wide ends with
+two clusters in it. Everything but the releases is arithmetic on public numbers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from discreet.door import Release
-from discreet.models.mixture.adaptive_model import spread_over
-from discreet.models.mixture.mixture_reduction import reduce_mixture
+from discreet.models.mixture.mixture_reduction import SYNTHETIC, most_likely_reductions
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_estimates import shrink_means, shrinkage_factor
@@ -55,8 +54,6 @@ LEAST_RATIO, MOST_RATIO = 0.1, 4.0  # limits on s_k relative to the step before
 NARROWEST = 0.02  # least eigenvalue of S, in coordinates in which all rows have the covariance I
 EXAGGERATION = 1.5  # by how much directions in which clusters differ are exaggerated, where they are few
 APART = 0.5  # distance of the halves of a cell from its centre, relative to √(s·d)
-LABELS = (0.0, 0.5, 1.0)  # how much labels count in the reductions that are compared
-SYNTHETIC = 5000  # rows that they are compared on
 CLEAR = 0.9  # least mean probability of a row's own component; below it there are no clusters to start from
 
 
@@ -105,6 +102,8 @@ class CellSearch(MomentModel[Cells]):
     count : int
         K, the number of components to find.
     steps : int
+    least : int
+        With fewer components that are clear there is the base alone.
     """
 
     base: Components
@@ -113,6 +112,7 @@ class CellSearch(MomentModel[Cells]):
     shape: Shape
     count: int
     steps: int
+    least: int = 1
     name: str = "search for clusters"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Cells:
@@ -167,25 +167,26 @@ class CellSearch(MomentModel[Cells]):
         return np.asarray(self.base.factors[0] @ np.linalg.cholesky(clip_eigenvalues(within, NARROWEST, 1.0)))
 
     def reduce(self, cells: Cells, rng: np.random.Generator) -> Components:
-        """Return K components, merged from the cells that were seen or spread over the base; see the module."""
+        """Return as many components as are clear, at most K, merged from the cells that were seen; see the module."""
         found, seen = cells.components, cells.seen
         if seen.sum() < self.count:
             seen = np.isin(np.arange(found.count), np.argsort(-found.weights)[: self.count])
         kept = Components(found.weights[seen] / found.weights[seen].sum(), found.means[seen], found.covariances[seen])
-        start, _ = self._merge(kept, rng)
-        _, clear = self._merge(replace(kept, means=cells.shrunk[seen]), rng)
-        return start if clear >= CLEAR else spread_over(self.base, self.count, rng)
+        noisy, shrunk = (self._merged(each, rng) for each in (kept, replace(kept, means=cells.shrunk[seen])))
+        for components, (_, clear) in zip(noisy, shrunk, strict=True):
+            if clear >= CLEAR and components[0].count >= self.least:
+                return components[0]
+        return self.base
 
-    def _merge(self, cells: Components, rng: np.random.Generator) -> tuple[Components, float]:
-        """Return K components with one covariance, and the mean probability of a row's own component."""
+    def _merged(self, cells: Components, rng: np.random.Generator) -> Iterator[tuple[Components, float]]:
+        """Yield fewer and fewer components with one covariance, and the mean probability of a row's own component."""
         rows, _ = cells.sample(SYNTHETIC, rng)
-        reduced = (reduce_mixture(cells, self.count, labels) for labels in LABELS)
-        best = max(reduced, key=lambda components: float(components.log_density(rows).mean()))
         base, whiten = self.base.factors[0], self.base.whitening[0]
-        shared = whiten @ np.einsum("k,kij->ij", best.weights, best.covariances) @ whiten.T
-        shared = self.shape.clear_rounding(base @ self.shape.restrict(shared) @ base.T)
-        start = replace(best, covariances=np.repeat(shared[None], self.count, axis=0))
-        return start, float(softmax(start.log_joint(rows), axis=1).max(axis=1).mean())
+        for best in most_likely_reductions(cells, rows, self.count):
+            shared = whiten @ np.einsum("k,kij->ij", best.weights, best.covariances) @ whiten.T
+            shared = self.shape.clear_rounding(base @ self.shape.restrict(shared) @ base.T)
+            start = replace(best, covariances=np.repeat(shared[None], best.count, axis=0))
+            yield start, float(softmax(start.log_joint(rows), axis=1).max(axis=1).mean())
 
 
 def _move(weak: NDArray[np.bool_], weights: Array, means: Array, sizes: Array, directions: Array) -> None:

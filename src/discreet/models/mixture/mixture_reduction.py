@@ -16,6 +16,7 @@ of the entropy counts, from 0 to 1. All of it is arithmetic on public numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,25 +25,28 @@ from scipy.special import xlogy
 
 from discreet.queries.moments.clipped_moments import Components
 
-__all__ = ["reduce_mixture"]
+__all__ = ["SYNTHETIC", "most_likely_reductions", "reduce_within", "reductions"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
+LABELS = (0.0, 0.5, 1.0)  # how much labels count in the reductions that are compared
+SYNTHETIC = 5000  # rows that they are compared on
 
-def reduce_mixture(components: Components, count: int, labels: float = 0.0) -> Components:
-    """Return the mixture with at most ``count`` components.
+
+def reductions(components: Components, labels: float = 0.0) -> Iterator[Components]:
+    """Yield the mixture with one component less than before, down to a single one.
 
     >>> four = Components(np.full(4, 0.25), np.array([[0.0], [0.1], [4.0], [4.1]]), np.ones((4, 1, 1)))
-    >>> reduce_mixture(four, 2).means.ravel().round(2).tolist()
-    [0.05, 4.05]
+    >>> [reduced.means.ravel().round(2).tolist() for reduced in reductions(four)][1:]
+    [[0.05, 4.05], [2.05]]
     """
     pieces = _Pieces(components.weights.copy(), components.means.copy(), components.covariances.copy())
     left = np.arange(components.count)
     losses = np.full((len(left), len(left)), np.inf)
     for k in range(len(left)):
         losses[k, :k] = pieces.losses(k, left[:k], labels)
-    while len(left) > count:
+    while len(left) > 1:
         one, other = np.unravel_index(np.argmin(losses), losses.shape)
         kept, gone = int(min(one, other)), int(max(one, other))
         pieces.merge(kept, gone)
@@ -50,7 +54,43 @@ def reduce_mixture(components: Components, count: int, labels: float = 0.0) -> C
         left = left[left != gone]
         others = left[left != kept]
         losses[np.maximum(others, kept), np.minimum(others, kept)] = pieces.losses(kept, others, labels)
-    return Components(pieces.weights[left] / pieces.weights[left].sum(), pieces.means[left], pieces.covariances[left])
+        weights = pieces.weights[left] / pieces.weights[left].sum()
+        yield Components(weights, pieces.means[left], pieces.covariances[left])
+
+
+def most_likely_reductions(components: Components, rows: Array, most: int) -> Iterator[Components]:
+    """Yield the reductions to ``most`` components and fewer: of each number the likeliest for the rows, over LABELS."""
+    if components.count <= most:
+        yield components
+    for several in zip(*(reductions(components, labels) for labels in LABELS), strict=True):
+        if several[0].count <= most:
+            yield max(several, key=lambda reduced: float(reduced.log_density(rows).mean()))
+
+
+def reduce_within(
+    components: Components, loss: float, rng: np.random.Generator, restrict: Callable[[Components], Components]
+) -> Components:
+    """Return the reduction with the fewest components that loses at most ``loss`` nats a row, on synthetic rows.
+
+    Parameters
+    ----------
+    components : Components
+    loss : float
+    rng : Generator
+        For the synthetic rows.
+    restrict : callable
+        Returns the reduction with covariances of the shape that they shall have.
+
+    Examples
+    --------
+    >>> four = Components(np.full(4, 0.25), np.array([[0.0], [0.1], [9.0], [9.1]]), np.ones((4, 1, 1)))
+    >>> reduce_within(four, 0.01, np.random.default_rng(0), lambda components: components).count
+    2
+    """
+    rows, _ = components.sample(SYNTHETIC, rng)
+    least = float(components.log_density(rows).mean()) - loss
+    several = [restrict(reduced) for reduced in most_likely_reductions(components, rows, components.count)]
+    return next(reduced for reduced in reversed(several) if float(reduced.log_density(rows).mean()) >= least)
 
 
 @dataclass(eq=False)

@@ -63,8 +63,10 @@ class SelectedModel(Method[Components]):
     size: PublicSize
 
     @property
-    def earlier(self) -> SelectedModel:
-        """The choice among the methods as earlier versions planned them."""
+    def earlier(self) -> SelectedModel | None:
+        """The choice among the methods as an earlier version planned them."""
+        if all(method.earlier is None for method in self.candidates):
+            return None
         return replace(self, candidates=tuple(method.earlier or method for method in self.candidates))
 
     @property

@@ -144,9 +144,9 @@ class AdaptiveTables(Method[MixedComponents]):
         return self.numbers.is_single
 
     @property
-    def earlier(self) -> AdaptiveTables:
-        """The method without a search for clusters."""
-        return replace(self, numbers=self.numbers.earlier)
+    def earlier(self) -> AdaptiveTables | None:
+        """The method with an earlier one of the Gaussians."""
+        return None if self.numbers.earlier is None else replace(self, numbers=self.numbers.earlier)
 
     @property
     def shares(self) -> list[float]:
@@ -187,7 +187,8 @@ class AdaptiveTables(Method[MixedComponents]):
         base, releases = one.run(space, rng, islice(measures, ROUNDS))
         rows = released_rows(releases[-1])
         found, searched = self.numbers.search(base, rows, space, rng, measures)
-        mixture = self.numbers.mixture(base, rows)
+        numbers = self.numbers
+        mixture = numbers.mixture(base, rows, numbers.count, numbers.step_share, numbers.steps)
         mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
         model = TableModel(mixture, marginals, noise, self._weights)
         start = replace(model.initialize(space.dimension, rng), numbers=Pool.empty(found))
