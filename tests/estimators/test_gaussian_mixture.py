@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dp
 from discreet.em import Model
 from discreet.estimators.plots import plot_model
+from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES, Components
@@ -226,7 +227,7 @@ class TestPrivacy:
 
     def test_nothing_exact_is_kept(self):
         model = dp.GaussianMixture(2, bounds=BALL).fit(ROWS)
-        public = {"weights_", "means_", "covariances_", "n_components_", "n_features_in_", "unit_"}
+        public = {"weights_", "means_", "covariances_", "n_components_", "background_", "n_features_in_", "unit_"}
         assert {name for name in vars(model) if name.endswith("_")} == public | {"guarantee_", "losses_", "releases_"}
 
 
@@ -398,6 +399,52 @@ class TestClusters:
 
 
 @seeds_are_fine
+class TestBackground:
+    """A share of a Gaussian as wide as the bounds, for rows that no component explains."""
+
+    def test_a_row_far_from_every_component_does_not_rule_the_score(self):
+        model, bare = fitted(), fitted(background=0.0)
+        np.testing.assert_array_equal(model.means_, bare.means_)  # it costs nothing and changes no component
+        far = np.array([[8.0, -8.0]])
+        assert bare.score(far) < -50.0 < -20.0 < model.score(far)
+        assert abs(model.score(ROWS) - bare.score(ROWS)) < 2.0 * model.background_
+
+    def test_the_density_integrates_to_one(self):
+        model = fitted(background=0.3)
+        line = np.arange(-80.0, 80.0, 0.2)
+        grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+        assert np.exp(model.score_samples(grid)).sum() * 0.04 == pytest.approx(1.0, abs=1e-3)
+
+    def test_its_rows_are_labelled(self):
+        model = fitted(background=0.25)
+        rows, labels = model.sample(20_000, random_state=0)
+        assert (labels == -1).mean() == pytest.approx(0.25, abs=0.02)
+        scale = BALL.for_columns(2).scale[0] / math.sqrt(2)
+        np.testing.assert_allclose(rows[labels == -1].std(axis=0), scale, rtol=0.05)
+
+    def test_its_share_is_what_the_noise_of_a_count_can_hide(self):
+        noise = math.sqrt(2.0) / normal_mu(0.5, 1e-6)
+        assert fitted(epsilon=0.5, delta=1e-6).background_ == pytest.approx(noise / len(ROWS))
+        assert [fitted(epsilon=epsilon).background_ for epsilon in (1e-3, 50.0)] == [0.01, 1e-4]
+        assert [fitted(method=method).background_ for method in ("joint", "paper")] == [0.0, 0.0]
+
+    @pytest.mark.parametrize("share", [-0.1, 1.0, math.nan, "much", None])
+    def test_what_is_no_share_is_refused(self, share):
+        with pytest.raises(ValueError, match=r"background=.*expected a share in"):
+            dp.GaussianMixture(2, bounds=BALL, background=share).fit(ROWS)
+
+    def test_files_without_one_are_read_and_a_changed_share_is_refused(self):
+        facts = json.loads(dp.GaussianMixture(2, bounds=BALL).fit(ROWS).to_json())
+        old = json.loads(json.dumps(facts))
+        del old["parameters"]["background"], old["fitted"]["background_"]
+        assert dp.GaussianMixture.from_dict(old).background_ == 0.0
+        for share in (0.2, -1.0, "x", None):
+            facts["fitted"]["background_"] = share
+            with pytest.raises(ValueError, match="expected"):
+                dp.GaussianMixture.from_dict(facts)
+
+
+@seeds_are_fine
 class TestNumberOfComponents:
     """With "auto" it follows from public numbers, and components that coincide are merged."""
 
@@ -480,7 +527,7 @@ def test_every_model_is_searched():
 class TestUse:
     def test_densities_and_predictions_are_those_of_scikit_learn(self):
         for covariance_type in SHAPES:
-            model = fitted(covariance_type=covariance_type)
+            model = fitted(covariance_type=covariance_type, background=0.0)
             exact = Exact(2, covariance_type=covariance_type).fit(ROWS)
             exact.weights_, exact.means_ = model.weights_, model.means_
             exact.covariances_ = model.covariances_
@@ -492,7 +539,7 @@ class TestUse:
             np.testing.assert_array_equal(model.predict(ROWS), exact.predict(ROWS))
 
     def test_samples_follow_the_mixture(self):
-        model = fitted()
+        model = fitted(background=0.0)
         sample, labels = model.sample(50_000, random_state=1)
         np.testing.assert_allclose(np.bincount(labels) / 50_000, model.weights_, atol=0.02)
         np.testing.assert_allclose(sample[labels == 0].mean(axis=0), model.means_[0], atol=0.05)

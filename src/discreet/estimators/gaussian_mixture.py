@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +13,18 @@ from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import ArgumentError, choice, integer
+from discreet.arguments import ArgumentError, choice, integer, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
 from discreet.estimators.covariance_types import check_gaussians, pack_covariances, unpack_covariances
 from discreet.estimators.fitted_columns import numeric_columns, numeric_scales, to_frame, values_to_rows
+from discreet.estimators.persistence import PublicRows
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
+from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive_method import Adaptive
+from discreet.models.mixture.adaptive_method import GUESS, Adaptive
 from discreet.models.mixture.joint_release import Joint, JointMixture, Prior
 from discreet.models.mixture.published_dpem import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
@@ -32,6 +36,7 @@ Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "joint", "paper")
 PUBLISHED_STEPS = 10
+LEAST_BACKGROUND, MOST_BACKGROUND = 1e-4, 0.01
 
 
 class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
@@ -59,6 +64,10 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     n_steps : int, optional
         The number of EM steps. By default it is chosen from ε, δ, the numbers of columns and components, and the
         number of rows where it is public. It never depends on the data: there is no convergence test.
+    background : float or "auto"
+        The share of a Gaussian as wide as the bounds, for rows that no component explains. Without it a single row
+        hundreds of standard deviations from every component rules a score. ``"auto"``: as many rows as the noise of a
+        count could hide, between 0.0001 and 0.01 of all; 0 with other methods than ``"adaptive"``.
     estimate : str
         ``"mle"`` or ``"map"`` (the posterior mode under the priors of the DP-EM paper).
     mechanisms, composition : str
@@ -79,6 +88,8 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         In the data's own units, with scikit-learn's shapes. For a log column they are those of the logarithms, for
         dates those of the days since 1970-01-01.
     n_components_ : int
+    background_ : float
+        The share of the background in densities and synthetic rows; ``weights_`` are shares of the rest.
     guarantee_ : Guarantee or None
         The guarantee of the fit and of everything computed from it; None where a seed made it void.
     unit_ : str
@@ -115,6 +126,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         covariance_type: str = "full",
         method: str = "adaptive",
         n_steps: int | None = None,
+        background: float | str = "auto",
         estimate: str = "mle",
         mechanisms: str = "GGG",
         composition: str = "zcdp",
@@ -129,6 +141,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         self.covariance_type = covariance_type
         self.method = method
         self.n_steps = n_steps
+        self.background = background
         self.estimate = estimate
         self.mechanisms = mechanisms
         self.composition = composition
@@ -138,15 +151,18 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
 
     def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._plan_method(self._method_for(curator), curator, self._take)
+        method, share = self._method_for(curator), self._background_share(curator)
+        return self._plan_method(method, curator, partial(self._take, share))
 
-    def _take(self, components: Components) -> None:
+    def _take(self, background: float, components: Components) -> None:
+        self.background_ = background
         self.n_components_ = components.count
         self.weights_, self.means_ = components.weights, components.means
         self.covariances_ = pack_covariances(components.covariances, self.covariance_type)
 
     _plots = ("components", "pairs", "weights", "sample", "noise")
-    _fitted = ("weights_", "means_", "covariances_", "n_components_")
+    _fitted = ("weights_", "means_", "covariances_", "n_components_", "background_")
+    _added: ClassVar[Mapping[str, Any]] = {"background": 0.0, "background_": 0.0}
 
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a mixture."""
@@ -155,6 +171,9 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         kind = choice("covariance_type", self.covariance_type, SHAPES)
         check_gaussians(("weights_", "means_", "covariances_"), parts, kind, self.n_components_, self.n_features_in_)
         _ = self._components.factors  # raises where a covariance is not positive definite
+        expected = self._background_share(PublicRows.from_releases(self.releases_))
+        if self.background_ != expected:
+            raise ArgumentError("background_", self.background_, f"{expected}, as the parameters ask for")
 
     def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters request, all of them checked."""
@@ -205,6 +224,17 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
                 return make(None)
         return make(counts[0]) if len(counts) == 1 else SelectedModel(tuple(map(make, counts)), curator.size)
 
+    def _background_share(self, rows: Any) -> float:
+        """Return the share of the background, from public numbers."""
+        if self.background != "auto":
+            return probability("background", self.background, accepted="a share in [0, 1), or 'auto'")
+        if self.method != "adaptive":
+            return 0.0
+        guarantee = self._requested_guarantee(rows.neighbors)
+        sensitivity = math.sqrt(2.0) if rows.neighbors is Neighbors.REPLACE_ONE else 1.0
+        noise = sensitivity / normal_mu(guarantee.epsilon, guarantee.delta)  # of a count
+        return min(max(noise / max(rows.size.units or GUESS, 1), LEAST_BACKGROUND), MOST_BACKGROUND)
+
     @property
     def _is_auto(self) -> bool:
         return isinstance(self.n_components, str) and self.n_components == "auto"
@@ -229,10 +259,24 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
             self.weights_, self.means_, unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         )
 
+    @property
+    def _density(self) -> Components:
+        """The mixture and, as its last component, the background."""
+        components = self._components
+        if not self.background_:
+            return components
+        space = PublicRows.from_releases(self.releases_).space
+        wide = np.diag(np.asarray(space.scale) ** 2 / space.dimension)
+        return Components(
+            np.append((1.0 - self.background_) * components.weights, self.background_),
+            np.concatenate([components.means, np.array(space.center)[None]]),
+            np.concatenate([components.covariances, wide[None]]),
+        )
+
     def score_samples(self, X: Any) -> Array:
         """Return the log-density of each row, in the data's own units, without noise: do not publish it."""
         rows = self._rows(X)
-        return self._components.log_density(rows)
+        return self._density.log_density(rows)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each component for each row."""
@@ -260,7 +304,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
             array, in which dates are whole days since 1970-01-01 (``days.astype("M8[D]")``); ``feature_names_in_`` has
             the column names.
         components : array of shape (n_samples,)
-            The component that each row comes from.
+            The component that each row comes from; -1 for the background.
 
         Examples
         --------
@@ -272,7 +316,8 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         >>> rows.columns.to_list(), rows.shape
         (['age', 'stay'], (5, 2))
         """
-        values, numbers = self._components.sample(*sample_arguments(n_samples, random_state))
+        values, numbers = self._density.sample(*sample_arguments(n_samples, random_state))
+        numbers[numbers == self.n_components_] = -1
         scales, backend = numeric_scales(self), getattr(self, "_backend", None)
         rows = values_to_rows(values, scales)
         if backend is None:

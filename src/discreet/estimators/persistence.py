@@ -177,7 +177,11 @@ class Persistent:
         parameters, fitted = values["parameters"], values["fitted"]
         known = set(cls().get_params(deep=False))  # type: ignore[attr-defined]
         named = {*cls._fitted, "n_features_in_", "guarantee_", "unit_", "losses_", "releases_"}
-        if not (isinstance(parameters, Mapping) and isinstance(fitted, Mapping)) or parameters.keys() != known:
+        is_read = isinstance(parameters, Mapping) and isinstance(fitted, Mapping)
+        if is_read and not (parameters.keys() | fitted.keys()) & cls._added.keys():
+            fitted = {name: value for name, value in cls._added.items() if name.endswith("_")} | dict(fitted)
+            parameters = {name: value for name, value in cls._added.items() if name in known} | dict(parameters)
+        if not is_read or parameters.keys() != known:
             raise ArgumentError("parameters", UNSHOWN, f"{sorted(known)}")
         if fitted.keys() - {"feature_names_in_"} != named:
             raise ArgumentError("fitted", UNSHOWN, f"{sorted(named)}")
@@ -193,6 +197,7 @@ class Persistent:
         return model
 
     _fitted: ClassVar[tuple[str, ...]]
+    _added: ClassVar[Mapping[str, Any]] = {}  # parameters and attributes that files of earlier versions lack
 
     def _check_fitted(self) -> None:
         """Raise a ValueError where the attributes contradict each other, or the guarantee is not kept."""
