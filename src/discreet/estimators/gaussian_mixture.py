@@ -22,12 +22,16 @@ from discreet.estimators.fitted_columns import numeric_columns, numeric_scales, 
 from discreet.estimators.persistence import PublicRows
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
+from discreet.guarantees.composition import compose
 from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive_method import GUESS, Adaptive
 from discreet.models.mixture.joint_release import Joint, JointMixture, Prior
+from discreet.models.mixture.mixture_diagnosis import MixtureDiagnosis, diagnose
+from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.mixture.published_dpem import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
 from discreet.scales import as_dates
@@ -286,6 +290,29 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely component for each row."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def diagnose(self) -> MixtureDiagnosis:
+        """Return what the releases say about the fit, at no further cost: see ``MixtureDiagnosis``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import discreet as dp
+        >>> rng = np.random.default_rng(0)
+        >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 2)), rng.normal(3.0, 1.0, (5000, 2))])
+        >>> mixture = dp.GaussianMixture(2, bounds=dp.Ball(radius=10.0)).fit(rows)
+        >>> print(mixture.diagnose())
+        2 components; the smallest, number ..., has about ... rows (noise ...).
+        No two components coincide, and none is wider than noise explains.
+        """
+        components, losses = self._components, self.losses_
+        public = PublicRows.from_releases(self.releases_)
+        sensitivity = math.sqrt(2.0) if public.neighbors is Neighbors.REPLACE_ONE else 1.0
+        noise = sensitivity * public.setting.max_rows / normal_mu(self.epsilon, self.delta)
+        rows = released_rows(self.releases_[-1])
+        again = None if self.guarantee_ is None else compose([*losses, *losses]).guarantee(self.delta)
+        shape = Shape(self.covariance_type, components.dimension)
+        return diagnose(components, shape, rows, noise, again, np.random.default_rng(0))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
         """Return synthetic rows from the mixture, and the component of each, at no further cost.

@@ -111,6 +111,7 @@ def write_report(
     facts = {
         **_about(model, file),
         "model_figures": _model_figures(model, columns),
+        "diagnosis": model.diagnose().messages if hasattr(model, "diagnose") else (),
         "noise": _noise(model),
         "sample": _sample(model, columns),
         "posterior": _posterior(model, posterior),

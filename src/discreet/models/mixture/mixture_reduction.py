@@ -25,7 +25,7 @@ from scipy.special import xlogy
 
 from discreet.queries.moments.clipped_moments import Components
 
-__all__ = ["SYNTHETIC", "most_likely_reductions", "reduce_within", "reductions"]
+__all__ = ["SYNTHETIC", "merge_pair", "most_likely_reductions", "reduce_within", "reductions"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -56,6 +56,12 @@ def reductions(components: Components, labels: float = 0.0) -> Iterator[Componen
         losses[np.maximum(others, kept), np.minimum(others, kept)] = pieces.losses(kept, others, labels)
         weights = pieces.weights[left] / pieces.weights[left].sum()
         yield Components(weights, pieces.means[left], pieces.covariances[left])
+
+
+def merge_pair(components: Components, one: int, other: int) -> Components:
+    """Return the single component that two of them merge into, with the weight of both."""
+    pieces = _Pieces(components.weights, components.means, components.covariances)
+    return Components(*pieces.merged(one, np.array([other])))
 
 
 def most_likely_reductions(components: Components, rows: Array, most: int) -> Iterator[Components]:

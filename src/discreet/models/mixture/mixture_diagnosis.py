@@ -1,0 +1,165 @@
+"""``diagnose``: what the releases of a mixture say about its fit: components that coincide, or cover several clusters.
+
+EM from a bad start ends with two components in one cluster and another one over two. From the result alone, which is
+public, this can be seen:
+
+- **Coinciding components**: one Gaussian in place of two loses no more likelihood than the noise of their estimates
+  costs. The loss is that on synthetic rows of the mixture.
+- **A wide component**: in some direction its variance is many times that of the others, beyond what noise explains. It
+  may be right (a group can be wide), or cover several clusters.
+- **A weak component**: its number of rows is less than three standard deviations of the noise.
+
+What noise costs follows from its size: with x = (s/n)²/κ, s the standard deviation of a count that has the whole
+budget, n the rows of the component and κ = 0.4 the part of the budget that the last steps keep, it is
+x·(√A + √B + √C)² nats for each row of the component, with the costs A, B and C of ``own_coordinates``.
+
+**Measured.** On 100 fits from a start that does not look for clusters (K from 3 to 8, d from 2 to 8, centres with a
+spread of 3.5 standard deviations) 30 were bad, more than 0.3 nats below the best. A wide component was seen in 28 of
+them, and in 19 of the 70 others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.guarantees import Guarantee
+from discreet.models.mixture.mixture_reduction import SYNTHETIC, merge_pair
+from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
+from discreet.queries.moments.clipped_moments import Components
+
+__all__ = ["MixtureDiagnosis", "diagnose"]
+
+Array = NDArray[np.float64]
+
+KEPT = 0.4  # of the squared budget, in what a mixture ends with (see planning.mixture_formula)
+LEVEL = 0.99  # of a component within the clipping radius
+SEEN = 3.0  # standard deviations that the rows of a component shall exceed
+WIDE = 8.0  # variance in some direction, relative to the other components, that is worth a word
+LEAST_LOSS = 0.01  # nats a row of the pair: less than this is lost by no reader
+
+
+@dataclass(frozen=True)
+class MixtureDiagnosis:
+    """What the releases say about a fit; ``print`` shows it in words.
+
+    Attributes
+    ----------
+    rows : tuple of float
+        About how many rows each component has.
+    noise : float
+        The standard deviation of the noise on such a number.
+    coinciding : tuple of pairs of int
+        Components of which one Gaussian would take the place.
+    wide : tuple of int
+        Components that are wider than noise explains.
+    weak : tuple of int
+        Components whose rows may be noise.
+    again : Guarantee or None
+        What this fit and another one like it cost together; None where the noise came from a seed.
+    """
+
+    rows: tuple[float, ...]
+    noise: float
+    coinciding: tuple[tuple[int, int], ...]
+    wide: tuple[int, ...]
+    weak: tuple[int, ...]
+    again: Guarantee | None
+
+    @property
+    def missed(self) -> bool:
+        """Whether a cluster seems to be missed: one component is wide, and another has no place of its own."""
+        return bool(self.wide and (self.coinciding or self.weak))
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What there is to say, in sentences."""
+        smallest = int(np.argmin(self.rows))
+        said = [
+            f"{len(self.rows)} components; the smallest, number {smallest}, has about {self.rows[smallest]:,.0f} rows "
+            f"(noise {self.noise:,.0f})."
+        ]
+        said += [
+            f"Components {one} and {other} coincide: one Gaussian would describe both as well, within the noise."
+            for one, other in self.coinciding
+        ]
+        said += [
+            f"Component {k} is wider than the others, more than noise explains: it is a wide group, or covers several."
+            for k in self.wide
+        ]
+        said += [f"Component {k} has no more rows than noise can show." for k in self.weak]
+        if self.missed:
+            said.append("The start seems to have missed a group.")
+        if self.wide and self.again is not None:
+            said.append(f"Another fit starts elsewhere; this one and the next cost {self.again} together.")
+        if len(said) == 1:
+            said.append("No two components coincide, and none is wider than noise explains.")
+        return tuple(said)
+
+    def __str__(self) -> str:
+        return "\n".join(self.messages)
+
+
+def diagnose(
+    components: Components, shape: Shape, rows: float, noise: float, again: Guarantee | None, rng: np.random.Generator
+) -> MixtureDiagnosis:
+    """Return what can be seen of a fitted mixture.
+
+    Parameters
+    ----------
+    components : Components
+        In any coordinates.
+    shape : Shape
+        Their covariance type.
+    rows : float
+        The number of all rows, about.
+    noise : float
+        s: the standard deviation of a count that has the whole budget.
+    again : Guarantee or None
+        What two such fits cost.
+    rng : Generator
+        For synthetic rows.
+    """
+    counts = rows * components.weights
+    costs = np.sqrt(noise_costs(Clipping.at_quantile(shape.dimension, LEVEL), shape))
+    squared = (noise / np.maximum(counts, 1.0)) ** 2 / KEPT  # x of each component
+    spreads = squared * costs.sum() * costs[2] * 4.0 / shape.energy()  # v: a covariance's noise costs ¼·energy·v
+    kept = noise / math.sqrt(KEPT) * math.sqrt(costs.sum() / costs[0])
+    return MixtureDiagnosis(
+        rows=tuple(counts.tolist()),
+        noise=float(kept),
+        coinciding=_coinciding(components, np.minimum(squared * costs.sum() ** 2, 0.1 * shape.dimension), rng),
+        wide=tuple(k for k in range(components.count) if _is_wide(components, k, float(spreads[k]))),
+        weak=tuple(np.flatnonzero(counts < SEEN * kept).tolist()),
+        again=again,
+    )
+
+
+def _coinciding(components: Components, costs: Array, rng: np.random.Generator) -> tuple[tuple[int, int], ...]:
+    """Return the pairs that one Gaussian could take the place of, within the cost of noise for a row of each."""
+    rows, _ = components.sample(SYNTHETIC, rng)
+    joint = components.log_joint(rows)
+    result = []
+    for one in range(components.count):
+        for other in range(one):
+            pair, merged = [one, other], merge_pair(components, one, other)
+            share = np.exp(joint[:, pair] - np.logaddexp.reduce(joint, axis=1)[:, None]).sum(axis=1)
+            lost = share @ (np.logaddexp.reduce(joint[:, pair], axis=1) - merged.log_joint(rows)[:, 0])
+            allowed = max(float(costs[pair].mean()), LEAST_LOSS)
+            if lost <= allowed * max(float(share.sum()), 1.0):
+                result.append((other, one))
+    return tuple(sorted(result))
+
+
+def _is_wide(components: Components, k: int, noise: float) -> bool:
+    """Return whether a covariance is wider in some direction than the others' mean, beyond noise of variance v."""
+    if components.count == 1:
+        return False
+    weights = np.where(np.arange(components.count) == k, 0.0, components.weights)
+    others = np.einsum("k,kij->ij", weights / weights.sum(), components.covariances)
+    whiten = np.linalg.inv(np.linalg.cholesky(others))
+    widest = float(np.linalg.eigvalsh(whiten @ components.covariances[k] @ whiten.T)[-1])
+    return widest > WIDE + 4.0 * widest * math.sqrt(noise * components.dimension)
