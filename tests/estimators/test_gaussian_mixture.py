@@ -497,7 +497,7 @@ class TestNumberOfComponents:
         for epsilon in (0.05, 0.3, 1.0, 4.0):
             for count in (None, 1, 3, 12, 40):
                 assert sum(plan(count, epsilon).shares) == pytest.approx(1.0)
-        grown = [bool(plan(count, epsilon).growth_shares) for count, epsilon in ((12, 1.0), (12, 0.1), (9, 1.0))]
+        grown = [plan(count, epsilon).has_growth for count, epsilon in ((12, 1.0), (12, 0.1), (9, 1.0))]
         assert grown == [True, False, False]
 
 
@@ -614,7 +614,7 @@ class TestUse:
     def test_files_of_versions_without_growth_or_a_search_are_read(self, counts, without, monkeypatch):
         rows = np.random.default_rng(0).normal(size=(20_000, 2))
         with monkeypatch.context() as earlier:
-            earlier.setattr(Adaptive, "growth_shares", [])
+            earlier.setattr(Adaptive, "has_growth", False)
             if without:
                 earlier.setattr(Adaptive, without, 0)
             old = dp.GaussianMixture(counts, epsilon=1.0, bounds=(-9.0, 9.0)).fit(rows)

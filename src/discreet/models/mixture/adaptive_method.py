@@ -43,7 +43,8 @@ DISTINCT = 0.05  # largest squared error of its mean at which a component is wel
 MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
-COINCIDING = 0.15  # share of the cost of noise that merging may lose, where the number of components is not given
+# Merging, where the number of components is not given, may lose so much of the cost of noise, and so many nats a row
+COINCIDING, MOST_LOST = 0.15, 0.01
 
 # The search for clusters
 SEARCH = 0.025  # largest share of the budget of one of its steps, relative to what phase 1 leaves
@@ -161,11 +162,11 @@ class Adaptive(Method[Components]):
         """The number of components that suits the budget where nothing is known of the rows.
 
         Rows that are no mixture of Gaussians gain from every further component, but noise grows with their number. With
-        y = μN/√(d(d + 2)) it is 0.27·y^0.65, or y/20 where that is less: chosen on tables of benchmarks/bench_auto.py.
+        y = μN/√(d(d + 2)) it is 0.3·y^0.65, or y/20 where that is less: chosen on tables of benchmarks/bench_auto.py.
         """
         d = self.shape.dimension
         y = math.sqrt(self.budget) * self.rows / math.sqrt(d * (d + 2.0))
-        return int(min(max(round(min(0.27 * y**0.65, 0.05 * y)), 1), MOST_PERMITTED))
+        return int(min(max(round(min(0.3 * y**0.65, 0.05 * y)), 1), MOST_PERMITTED))
 
     @property
     def distinguishable(self) -> int:
@@ -194,7 +195,7 @@ class Adaptive(Method[Components]):
     @property
     def earlier(self) -> Adaptive | None:
         """The method without growth, and then without a search."""
-        if self.grows and self.growth_shares:
+        if self.has_growth:
             return replace(self, grows=False)
         return replace(self, grows=False, searches=False) if self.searches else None
 
@@ -213,17 +214,22 @@ class Adaptive(Method[Components]):
 
     @property
     def search_share(self) -> float:
-        """The share of the budget of one step of the search: less where cells would be seen far more than well."""
-        most = SEARCH * (1.0 - self.first)
+        """The share of the budget of one step of the search: less where cells would be seen far more than well.
+
+        Where components grow, half: what it misses they find.
+        """
+        most = SEARCH * (1.0 - self.first) * (0.5 if self.has_growth else 1.0)
         return most * min((MANY_SEEN / self.cells_each(self.rows, most)) ** 2, 1.0)
 
     @property
-    def growth_shares(self) -> list[float]:
-        """The share of the budget of a step at each number of components before K; none where they do not grow.
+    def has_growth(self) -> bool:
+        """Whether components grow from few: ten or more, and not many more than the budget permits."""
+        return self.grows and not self.is_single and LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted
 
-        Components that the budget cannot distinguish well, or fewer than ten, do not.
-        """
-        if self.is_single or not self.grows or not LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted:
+    @property
+    def growth_shares(self) -> list[float]:
+        """The share of the budget of a step at each number of components before K; none where they do not grow."""
+        if not self.has_growth:
             return []
         parts = 2.0 ** np.arange(math.ceil(math.log2(self.count / FEWEST)))
         shares: list[float] = (GROWTH * self._after_search * parts / parts.sum() / GROWTH_STEPS).tolist()
@@ -278,10 +284,8 @@ class Adaptive(Method[Components]):
             pool, more = expectation_maximization(mixture, Pool.empty(found), space, measures)
             result, releases = pool.components, releases + searched + more
             if self.merges:
-                noise = pool.noise_cost(self.shape)
-                result = reduce_within(
-                    result, COINCIDING * noise, rng, lambda some: restrict_covariances(some, base, self.shape)
-                )
+                loss = min(COINCIDING * pool.noise_cost(self.shape), MOST_LOST)
+                result = reduce_within(result, loss, rng, lambda some: restrict_covariances(some, base, self.shape))
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
         return result, releases
