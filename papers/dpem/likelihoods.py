@@ -97,6 +97,7 @@ def fitted(
     how = _settings(method, epsilon, steps, k)
     if how is None:  # no noise keeps this ε
         return {"score": None, "noise": None}
+    how = {"background": 0.0, **how}  # as the published densities
     mixture = dp.GaussianMixture(k, delta=DELTA, bounds=ball, random_state=fold, **how).fit(train)
     score = float(mixture.score(test)) + X.shape[1] * math.log(ball.radius)
     return {"score": score, "noise": None if method == "ours" else _relative(mixture.losses_[-1])}

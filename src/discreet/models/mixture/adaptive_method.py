@@ -58,7 +58,7 @@ SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
-MOST_GROWN = 1.5  # relative to the number of components that is permitted
+MOST_GROWN = 1.25  # relative to the number of components that is permitted
 GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
 
 
@@ -166,7 +166,7 @@ class Adaptive(Method[Components]):
         """
         d = self.shape.dimension
         y = math.sqrt(self.budget) * self.rows / math.sqrt(d * (d + 2.0))
-        return int(min(max(round(min(0.3 * y**0.65, 0.05 * y)), 1), MOST_PERMITTED))
+        return int(min(max(round(min(0.3 * y**0.65, y / 20.0)), 1), MOST_PERMITTED))
 
     @property
     def distinguishable(self) -> int:
