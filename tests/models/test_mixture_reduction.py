@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,8 @@ def test_components_that_coincide_are_merged_within_a_loss():
     kept = [reduce_within(pieces, loss, rng, lambda some: some).count for loss in (0.1, 0.0, 10.0)]
     assert kept[0] == 2 <= kept[1]
     assert kept[2] == 1
+    narrowed = reduce_within(pieces, 0.01, rng, lambda some: replace(some, covariances=1e-6 * some.covariances))
+    assert narrowed is pieces  # where no reduction of the shape is near enough
 
 
 def test_labels_that_count_merge_the_halves_of_a_large_gaussian_first():

@@ -95,8 +95,9 @@ def reduce_within(
     """
     rows, _ = components.sample(SYNTHETIC, rng)
     least = float(components.log_density(rows).mean()) - loss
-    several = [restrict(reduced) for reduced in most_likely_reductions(components, rows, components.count)]
-    return next(reduced for reduced in reversed(several) if float(reduced.log_density(rows).mean()) >= least)
+    fewer = [restrict(reduced) for reduced in most_likely_reductions(components, rows, components.count - 1)]
+    enough = (reduced for reduced in reversed(fewer) if float(reduced.log_density(rows).mean()) >= least)
+    return next(enough, components)
 
 
 @dataclass(eq=False)

@@ -96,18 +96,29 @@ class OneGaussian(MomentModel[Components]):
         return Components(np.ones(1), mean, shape.clear_rounding(covariance)[None])
 
     def _shrink(self, covariance: Array, size: float, noise: float) -> Array:
-        """Return a covariance with the mean eigenvalue ``size``, shrunk for noise of variance v off the diagonal."""
+        """Return a covariance with the mean eigenvalue ``size``, shrunk for noise of variance v off the diagonal.
+
+        Variances and correlations are shrunk by themselves: where correlations are lost in noise, or there are none,
+        the variances need not be.
+        """
         shape, d = self.shape, self.shape.dimension
-        traceless = covariance - np.trace(covariance) / d * np.eye(d)
-        energy = noise * (shape.energy() - shape.size_energy() * d)  # E‖·‖² of the noise of the traceless part
-        share = (
-            shrinkage_factor(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
-        )
         edge = math.sqrt(noise * d) / size  # noise alone spreads eigenvalues by 2√(vd) to either side
-        if share and self.spectral:
+        variances = np.diag(np.diag(covariance) - np.trace(covariance) / d)  # relative to their mean
+        correlations = covariance - np.diag(np.diag(covariance))
+        several = shape.numbers > 1
+        # E‖·‖² of the noise: 2v for each variance, less what their mean has, and v for each entry off the diagonal
+        own = _share(variances, 2.0 * noise * (d - 1), d - 1) if several else 0.0
+        off = _share(correlations, noise * d * (d - 1), d * (d - 1) // 2) if several else 0.0
+        if off and self.spectral:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
             values = spectrum.shrunk_values - spectrum.shrunk_values.mean() + size
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
-        least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))
-        return clip_eigenvalues(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
+        least = max(LEAST_RATIO, min(0.7, 2.0 * max(off, own / math.sqrt(d)) * edge))
+        result = size * np.eye(d) + own * variances + off * correlations
+        return clip_eigenvalues(result, least * size, MOST_RATIO * size)
+
+
+def _share(part: Array, energy: float, numbers: int) -> float:
+    """Return how much of a part of a covariance to keep, of which noise has the expected squared norm ``energy``."""
+    return shrinkage_factor(energy, float((part**2).sum()), numbers, CAUTION) if numbers else 0.0
