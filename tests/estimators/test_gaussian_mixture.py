@@ -307,9 +307,10 @@ class TestAccuracy:
     def test_real_rows(self):
         X = dp.datasets.fetch_lifesci().X
         test, train = X[::10], np.delete(X, np.s_[::10], axis=0)
-        for epsilon, least in ((0.1, 9.6), (1.0, 10.15)):
-            model = fitted(train, n_components=3, epsilon=epsilon, delta=1e-4, bounds=dp.Ball(16.25))
-            assert model.score(test) + 10 * math.log(16.25) > least
+        for epsilon, least in ((0.1, 9.75), (1.0, 10.1)):
+            how = {"n_components": 3, "epsilon": epsilon, "delta": 1e-4, "bounds": dp.Ball(16.25)}
+            scores = [fitted(train, random_state=seed, **how).score(test) for seed in range(3)]
+            assert np.mean(scores) + 10 * math.log(16.25) > least
 
 
 @seeds_are_fine
