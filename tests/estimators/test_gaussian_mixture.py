@@ -447,13 +447,13 @@ class TestBackground:
 
 @seeds_are_fine
 class TestNumberOfComponents:
-    """With "auto" it follows from public numbers, and components that coincide are merged."""
+    """With "auto" it follows from public numbers."""
 
-    def test_components_of_one_gaussian_are_merged(self):
+    def test_one_gaussian_loses_little(self):
         rows = np.random.default_rng(0).multivariate_normal(np.zeros(3), np.diag([4.0, 1.0, 0.2]), 10_000)
         model = fitted(rows, "auto", epsilon=1.0, delta=1e-6, bounds=(-15.0, 15.0))
         one = fitted(rows, 1, epsilon=1.0, delta=1e-6, bounds=(-15.0, 15.0))
-        assert model.n_components_ < len(model.releases_[-1]["counts"])
+        assert model.n_components_ > 4
         assert model.score(rows) > one.score(rows) - 0.05
 
     def test_rows_that_are_no_mixture_get_many_and_clusters_as_many_as_there_are_or_more(self):
@@ -469,7 +469,7 @@ class TestNumberOfComponents:
         assert model.score(clusters) > truth.log_density(clusters).mean() - 0.05
 
     @pytest.mark.parametrize("covariance_type", SHAPES)
-    def test_merged_components_have_the_covariance_type(self, covariance_type):
+    def test_components_that_grew_have_the_covariance_type(self, covariance_type):
         rows = np.random.default_rng(0).normal(size=(30_000, 2)) * [1.0, 3.0]
         options = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-15.0, 15.0), "covariance_type": covariance_type}
         model = fitted(rows, "auto", **options)

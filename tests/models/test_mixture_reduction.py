@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from discreet.models.mixture.mixture_reduction import reduce_within, reductions
+from discreet.models.mixture.mixture_reduction import reductions
 from discreet.queries.moments.clipped_moments import Components
 
 
@@ -36,18 +34,6 @@ def test_mean_and_covariance_of_all_stay(count, labels):
     after = reduce_to(before, count, labels)
     for one, other in zip(moments(before), moments(after), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-
-
-def test_components_that_coincide_are_merged_within_a_loss():
-    """Two clusters in five pieces each: merged where a tenth of a nat may be lost, and left where nothing may."""
-    rng = np.random.default_rng(0)
-    means = np.concatenate([rng.normal(0.0, 0.1, (5, 2)), rng.normal(9.0, 0.1, (5, 2))])
-    pieces = Components(np.full(10, 0.1), means, np.repeat(np.eye(2)[None], 10, axis=0))
-    kept = [reduce_within(pieces, loss, rng, lambda some: some).count for loss in (0.1, 0.0, 10.0)]
-    assert kept[0] == 2 <= kept[1]
-    assert kept[2] == 1
-    narrowed = reduce_within(pieces, 0.01, rng, lambda some: replace(some, covariances=1e-6 * some.covariances))
-    assert narrowed is pieces  # where no reduction of the shape is near enough
 
 
 def test_labels_that_count_merge_the_halves_of_a_large_gaussian_first():

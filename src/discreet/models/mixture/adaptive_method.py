@@ -20,13 +20,11 @@ from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import (
     AdaptiveMixture,
     Pool,
-    restrict_covariances,
     split_heaviest,
     spread_over,
 )
 from discreet.models.mixture.cell_search import WEIGHTS, CellSearch
 from discreet.models.mixture.joint_release import Prior
-from discreet.models.mixture.mixture_reduction import reduce_within
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import released_rows
@@ -42,9 +40,6 @@ MANY_COLUMNS = 500  # with more columns the rounds take too long
 DISTINCT = 0.05  # largest squared error of its mean at which a component is well distinguished from the others
 MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
-
-# Merging, where the number of components is not given, may lose so much of the cost of noise, and so many nats a row
-COINCIDING, MOST_LOST = 0.15, 0.01
 
 # The search for clusters
 SEARCH = 0.025  # largest share of the budget of one of its steps, relative to what phase 1 leaves
@@ -85,8 +80,6 @@ class Adaptive(Method[Components]):
         See ``OneGaussian``.
     searches, grows : bool
         Whether there may be a search, and growth.
-    merges : bool
-        Whether components are merged in the end, as long as that changes the density by less than noise does.
 
     Attributes
     ----------
@@ -114,7 +107,6 @@ class Adaptive(Method[Components]):
     spectral: bool = False
     searches: bool = True
     grows: bool = True
-    merges: bool = False
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -137,14 +129,14 @@ class Adaptive(Method[Components]):
     ) -> Adaptive:
         """Return the method for a guarantee, with the share ``part`` of its squared budget.
 
-        Without a ``count`` it is the number of components that is permitted, and those that coincide are merged.
+        Without a ``count`` it is the number of components that is permitted.
         """
         d = space.dimension
         budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
         plan = cls(count or 1, Shape(shape, d), guarantee.neighbors, size, budget, 1, prior, metric, spectral)
         if count is None:
-            plan = replace(plan, count=plan.permitted, merges=True)
+            plan = replace(plan, count=plan.permitted)
         return replace(plan, steps=steps or plan.default_steps())
 
     def __post_init__(self) -> None:
@@ -231,7 +223,8 @@ class Adaptive(Method[Components]):
         """The share of the budget of a step at each number of components before K; none where they do not grow."""
         if not self.has_growth:
             return []
-        parts = 2.0 ** np.arange(math.ceil(math.log2(self.count / FEWEST)))
+        doublings = math.ceil(math.log2(self.count / FEWEST) - 0.2)  # the last one may be a little more
+        parts = 2.0 ** np.arange(doublings)
         shares: list[float] = (GROWTH * self._after_search * parts / parts.sum() / GROWTH_STEPS).tolist()
         return shares
 
@@ -283,9 +276,6 @@ class Adaptive(Method[Components]):
             mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
             pool, more = expectation_maximization(mixture, Pool.empty(found), space, measures)
             result, releases = pool.components, releases + searched + more
-            if self.merges:
-                loss = min(COINCIDING * pool.noise_cost(self.shape), MOST_LOST)
-                result = reduce_within(result, loss, rng, lambda some: restrict_covariances(some, base, self.shape))
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
         return result, releases
@@ -325,7 +315,7 @@ class Adaptive(Method[Components]):
             pool, more = expectation_maximization(mixture, Pool.empty(found), space, islice(measures, GROWTH_STEPS))
             found = split_heaviest(pool.components, min(2 * found.count, self.count), base, self.shape)
             releases += more
-        return found, releases
+        return split_heaviest(found, self.count, base, self.shape), releases
 
     def mixture(self, base: Components, rows: float, count: int, share: float, steps: int) -> AdaptiveMixture:
         """Return the model of some steps of EM.

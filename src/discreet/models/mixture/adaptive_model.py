@@ -97,16 +97,6 @@ class Pool:
             0, components, none, 0.0, components.means, none, components.covariances, none, components.covariances
         )
 
-    def noise_cost(self, shape: Shape) -> float:
-        """Return what the noise of the estimates costs before shrinkage, in nats a row.
-
-        Noise of variance v on each coordinate of a mean costs d·v/2, and noise E on a covariance ‖E‖²/4 (see
-        ``own_coordinates``), in a component's own coordinates. More than a tenth of a nat a dimension is not lost.
-        """
-        d = shape.dimension
-        costs = 0.5 * d * self.mean_noise + 0.25 * shape.energy() * self.covariance_noise
-        return float(self.components.weights @ np.minimum(costs, WORTH * d))
-
 
 def rows_to_divide_by(counts: Array, variance: float, release: Release) -> Array:
     """Return pooled counts, each at least two standard deviations of its noise and a twentieth of (all rows)/K."""
@@ -326,17 +316,6 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the more columns, the less of the covariance the centres explain
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
     return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))
-
-
-def restrict_covariances(components: Components, base: Components, shape: Shape) -> Components:
-    """Return the components with covariances of the shape, in the coordinates of the base."""
-    factor, whiten = base.factors[0], base.whitening[0]
-    covariances = components.covariances
-    if shape.name == "tied":
-        shared = np.einsum("k,kij->ij", components.weights, covariances)
-        covariances = np.repeat(shared[None], components.count, axis=0)
-    own = (shape.restrict(whiten @ covariance @ whiten.T) for covariance in covariances)
-    return replace(components, covariances=np.array([shape.clear_rounding(factor @ each @ factor.T) for each in own]))
 
 
 def split_heaviest(components: Components, count: int, base: Components, shape: Shape) -> Components:

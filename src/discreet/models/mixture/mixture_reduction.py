@@ -16,7 +16,7 @@ of the entropy counts, from 0 to 1. All of it is arithmetic on public numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from scipy.special import xlogy
 
 from discreet.queries.moments.clipped_moments import Components
 
-__all__ = ["SYNTHETIC", "merge_pair", "most_likely_reductions", "reduce_within", "reductions"]
+__all__ = ["SYNTHETIC", "merge_pair", "most_likely_reductions", "reductions"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -71,33 +71,6 @@ def most_likely_reductions(components: Components, rows: Array, most: int) -> It
     for several in zip(*(reductions(components, labels) for labels in LABELS), strict=True):
         if several[0].count <= most:
             yield max(several, key=lambda reduced: float(reduced.log_density(rows).mean()))
-
-
-def reduce_within(
-    components: Components, loss: float, rng: np.random.Generator, restrict: Callable[[Components], Components]
-) -> Components:
-    """Return the reduction with the fewest components that loses at most ``loss`` nats a row, on synthetic rows.
-
-    Parameters
-    ----------
-    components : Components
-    loss : float
-    rng : Generator
-        For the synthetic rows.
-    restrict : callable
-        Returns the reduction with covariances of the shape that they shall have.
-
-    Examples
-    --------
-    >>> four = Components(np.full(4, 0.25), np.array([[0.0], [0.1], [9.0], [9.1]]), np.ones((4, 1, 1)))
-    >>> reduce_within(four, 0.01, np.random.default_rng(0), lambda components: components).count
-    2
-    """
-    rows, _ = components.sample(SYNTHETIC, rng)
-    least = float(components.log_density(rows).mean()) - loss
-    fewer = [restrict(reduced) for reduced in most_likely_reductions(components, rows, components.count - 1)]
-    enough = (reduced for reduced in reversed(fewer) if float(reduced.log_density(rows).mean()) >= least)
-    return next(enough, components)
 
 
 @dataclass(eq=False)
