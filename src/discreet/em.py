@@ -1,6 +1,6 @@
 """Private expectation maximisation: the base class of models, and the EM loop.
 
-Imports these rooms and no others: ``records``, ``queries``, ``door``.
+Imports these rooms, and may import any other above it: ``records``, ``queries``, ``door``.
 
 A model defines its initial parameters, the contribution of a row, a bound on the norm of that contribution, and the
 parameters that follow from a noisy sum of contributions. The loop measures the contributions at the current parameters

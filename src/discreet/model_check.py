@@ -1,6 +1,7 @@
 """``check_model``: attack a user's model before it may see data.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``queries``, ``door``, ``em``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
+``queries``, ``door``, ``em``.
 
 The privacy of a user's model depends on its bound. This module searches for a counterexample, on made-up rows and
 simulated releases only. It looks for worst neighbours (``discreet.queries.search``) at the initial parameters and at

@@ -1,6 +1,6 @@
 """Converts frozen dataclasses to plain values for JSON and back: the name of the class, then its fields.
 
-Imports these rooms and no others: ``arguments``.
+Imports these rooms, and may import any other above it: ``arguments``.
 
 Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
 """

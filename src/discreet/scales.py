@@ -1,6 +1,6 @@
 """Scales of declared columns: converts values that queries see to the units of a column, and back.
 
-Imports these rooms and no others: ``arguments``, ``records``.
+Imports these rooms, and may import any other above it: ``arguments``, ``records``.
 
 The values of a log column are natural logarithms, those of a column of dates whole days since 1970-01-01
 (``records.declared.columns``). Measurements are on that scale. Showing them on another scale is post-processing, and

@@ -1,7 +1,7 @@
 """Audit: attacks on the guarantees of this library, and on what its users build. They give lower bounds on ε.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``scales``, ``queries``, ``door``,
-``planning``, ``plots``, ``estimators``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``records``, ``scales``,
+``queries``, ``door``, ``planning``, ``plots``, ``estimators``.
 
 This room guarantees that a lower bound holds at its stated confidence, whatever the attacker did: the attack (two
 neighbouring data sets, a score, a threshold) is chosen on separate runs, and the bound counts right and wrong guesses

@@ -1,7 +1,7 @@
 """The command line: ``discreet fit people.csv …``, and the rest of ``discreet --help``.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
-``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``ledger``, ``records``,
+``scales``, ``door``, ``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
 
 What this room guarantees:
 

@@ -1,6 +1,6 @@
 """Example data sets: two bundled, six fetched, seven generated.
 
-Imports these rooms and no others: ``arguments``.
+Imports these rooms, and may import any other above it: ``arguments``.
 
 This room guarantees:
 

@@ -1,6 +1,6 @@
 """Guarantees: neighbour relations, privacy losses, composition and calibration.
 
-Imports these rooms and no others: ``arguments``, ``plain``.
+Imports these rooms, and may import any other above it: ``arguments``, ``plain``.
 
 Every ε and δ that this room gives is a true bound under the relation that it names, given losses that are true. It
 knows nothing of data, queries or noise.

@@ -1,4 +1,4 @@
-"""Composition and calibration: the privacy loss of several mechanisms together, and the noise that a guarantee needs.
+"""Composition, exact and by other methods: what several mechanisms cost; and calibration: the noise for a guarantee.
 
 ``compose`` gives the cost by a named method, ``calibrate`` the noise. A ``Composition`` is a function of a fixed list
 of losses, whose mechanisms may be chosen adaptively as long as the losses themselves are fixed beforehand. (A ledger,

@@ -1,6 +1,6 @@
 """The ledger: a durable record of every spend, and limits that hold for adaptive analysts.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``.
 
 This room guarantees that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
 keeps its limit whatever the analyst does, and that later changes to the record are detected. It knows nothing of data,

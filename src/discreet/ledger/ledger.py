@@ -1,4 +1,4 @@
-"""``Ledger``: spend or refuse (``BudgetExceeded``), reserve, set limits, and read what was spent.
+"""``Ledger``: spend or raise ``BudgetExceeded``, reserve, set limits, and read what was spent.
 
 **What it guarantees.** When ``spend`` or ``reserve`` returns, the entry is on the disk, and the whole history with it
 keeps the data set's limit (``dataset_limits``). Noise is drawn after that. If the process dies in between, budget is

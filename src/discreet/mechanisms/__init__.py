@@ -1,7 +1,7 @@
 """General mechanisms that a user puts around a statistic, a score or a function of their own.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``records``, ``scales``, ``queries``,
-``door``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
+``scales``, ``queries``, ``door``.
 
 Each mechanism guarantees what the proof in its module says, given the assumptions that its docstring names: a stated
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` only assumes that the function has no side effects and

@@ -1,6 +1,6 @@
 """Noise: exact integer samplers on a cryptographic generator.
 
-Imports these rooms and no others: ``arguments``, ``plain``, ``guarantees``.
+Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``guarantees``.
 
 This room guarantees that a draw has exactly the distribution that it names, given uniform bits: integer arithmetic and
 comparisons only, with the proof beside the code. What is not exact says so (``exact = False``). It knows nothing of

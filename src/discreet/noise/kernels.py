@@ -1,4 +1,4 @@
-"""Compiled samplers: loops that turn random words into exact integer noise, and the proofs that they are exact.
+"""Compiled samplers: loops that draw exact noise in whole steps of the grid from random words, with their proofs.
 
 ``integer_draws.draw_integers`` calls them.
 

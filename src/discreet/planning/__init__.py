@@ -1,6 +1,6 @@
 """Planning: what a guarantee means, and which ε a target error needs, before any row is read.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``records``, ``queries``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``records``, ``queries``.
 
 This room guarantees that ``explain`` states a true limit, given a valid guarantee, on what a record's own presence or
 values reveal to an attacker who knows all other records. (One may learn about a person from the records of others, for

@@ -1,6 +1,6 @@
 """Plots of public numbers: each plot draws itself, and describes itself in words and as a table.
 
-Imports these rooms and no others: ``arguments``, ``records``.
+Imports these rooms, and may import any other above it: ``arguments``, ``records``.
 
 What this room guarantees: a plot holds arrays and names and nothing else, so it cannot show what was not given to it.
 Each one also has a description in words, and a table of its numbers, for readers who cannot see it. matplotlib is

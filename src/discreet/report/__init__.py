@@ -1,7 +1,7 @@
 """Reports: one HTML file about a fitted model, with its guarantee, its parameters, and how to verify both.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``ledger``, ``records``, ``scales``, ``door``,
-``planning``, ``plots``, ``estimators``, ``inference``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``ledger``, ``records``,
+``scales``, ``door``, ``planning``, ``plots``, ``estimators``, ``inference``.
 
 What this room guarantees: a report is made from public attributes, releases and ledger entries, so it reveals nothing
 that was not released. The one exception is a comparison with rows that their owner passes in; such a file says in large

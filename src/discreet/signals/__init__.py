@@ -1,7 +1,7 @@
 """Signals: private time series, their running sums and filters.
 
-Imports these rooms and no others: ``arguments``, ``guarantees``, ``noise``, ``ledger``, ``records``, ``scales``,
-``queries``, ``door``, ``statistics``.
+Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``ledger``,
+``records``, ``scales``, ``queries``, ``door``, ``statistics``.
 
 This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
 through the door. It returns a ``Signal``: a series with the standard deviation of its noise at every step, which says

@@ -1,4 +1,4 @@
-"""SQL for the sum of a kernel over rows: reading, the limit of a unit, filling, clipping and the contributions.
+"""Writes traced expressions and the exact sums of contributions as SQL.
 
 What the text computes is what ``Reading.block`` and the kernel compute (``traced``), row by row. Two things differ:
 

@@ -1,6 +1,5 @@
 """Mixtures of Gaussians, fitted by private expectation maximisation.
 
-May import what ``models`` may: see the third line there, to which a room from above is added when it is needed. A fit
-starts in ``cell_search`` (``Adaptive``) or ``joint_release.spread_components`` (``Joint``, and the
-``published_dpem``).
+May import what ``models`` may: any room above it on the map of CONTRIBUTING.md. A fit starts in ``cell_search``
+(``Adaptive``) or ``joint_release.spread_components`` (``Joint``, and the ``published_dpem``).
 """

@@ -1,4 +1,4 @@
-"""Adaptive DP-EM: steps that measure each component in the coordinates of its last estimate, and spreading components.
+"""Adaptive DP-EM: steps in the coordinates of each component's last estimate, pooled; spread and split components.
 
 1. A few releases find one Gaussian (``one_gaussian``). If the budget could not distinguish the components' means from
    noise, all of it is spent here, and all components are this one Gaussian. Else cells that are spread over it

@@ -1,4 +1,4 @@
-"""``diagnose``: what the releases of a mixture say about its fit: components that coincide, or cover several clusters.
+"""``diagnose``: whether components of a fitted mixture coincide, are too wide (over several clusters) or too weak.
 
 EM from a bad start ends with two components in one cluster and another one over two. From the result alone, which is
 public, this can be seen:

@@ -1,4 +1,4 @@
-"""A Gaussian in whitened coordinates: covariance types, the effect of clipping, and the weights of a release.
+"""A Gaussian in whitened coordinates: shapes of covariances, how clipping attenuates moments, the weights of a release.
 
 **Shapes.** In a component's own coordinates the covariance of the step before is the identity. What is measured is how
 the next covariance differs from it: in every entry ("full", and "tied", which is one matrix for all components), in the

@@ -1,4 +1,4 @@
-"""Clipped moments of a Gaussian mixture: what a row contributes, its norm and its float error, with their proofs.
+"""Clipped moments of a Gaussian mixture, by covariance type: what a row contributes, its norm, its float error, proofs.
 
 **The statistic.** Row y (in the unit ball) has responsibilities γ on the simplex and, for each component k, coordinates
 y_k with ‖y_k‖ ≤ 1: those of the unit ball, or the component's own, z = L_k⁻¹(y − m_k), moved radially into the ball

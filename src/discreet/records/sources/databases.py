@@ -1,4 +1,4 @@
-"""Rows of a table that a database reads: rows are streamed, and sums are computed inside of the database.
+"""Rows of a table in a database: reading, the limit of a person's rows and clipping as SQL; streamed, or summed there.
 
 **The sum in SQL.** ``write_sum`` writes the sum of a kernel over the declared rows; ``sql.text`` has the guarantee. It
 is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
