@@ -33,7 +33,7 @@ def test_two_in_one_place_and_one_over_two():
     assert found.coinciding == ((0, 1),)
     assert found.wide == (2,)
     assert found.missed
-    assert "Components 0 and 1 coincide" in str(found)
+    assert "0 and 1 coincides" in str(found)
     assert "this one and the next cost (ε=1.5, δ=1e-06) replace-one together" in str(found)
 
 
@@ -46,11 +46,27 @@ def test_what_noise_explains_is_not_said():
 def test_a_component_whose_rows_may_be_noise():
     found = diagnosed([[0.0, 0.0], [9.0, 0.0]], weights=[0.9995, 0.0005], noise=20.0)
     assert found.weak == (1,)
-    assert "Component 1 has no more rows than noise can show." in found.messages
+    assert "With no more rows than noise can show: 1." in found.describe()
+    assert "With no more rows than noise can show: 2." in found.describe(first=1)
 
 
 def test_one_component_has_nobody_to_coincide_with():
-    assert diagnosed([[0.0, 0.0]]).messages[1].startswith("No two")
+    assert diagnosed([[0.0, 0.0]]).describe()[0].startswith("1 component; ")
+    assert diagnosed([[0.0, 0.0]]).describe()[1].startswith("No two")
+
+
+def test_where_all_coincide_it_is_said_once():
+    found = diagnosed(np.zeros((20, 2)))
+    assert len(found.coinciding) == 190
+    assert len(found.describe()) <= 4
+    assert "All of them coincide: this is one Gaussian" in str(found)
+
+
+def test_where_noise_could_hide_a_wide_component_that_is_said():
+    found = diagnosed([[0.0, 0.0], [9.0, 0.0]], noise=2000.0)
+    assert found.unclear == (0, 1)
+    assert "Too noisy to tell" in str(found)
+    assert "No two components" not in str(found)
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])

@@ -68,9 +68,10 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         The number of EM steps. By default it is chosen from ε, δ, the numbers of columns and components, and the
         number of rows where it is public. It never depends on the data: there is no convergence test.
     background : float or "auto"
-        The share of a Gaussian as wide as the bounds, for rows that no component explains. Without it a single row
-        hundreds of standard deviations from every component rules a score. ``"auto"``: as many rows as the noise of a
-        count could hide, between 0.0001 and 0.01 of all; 0 with other methods than ``"adaptive"``.
+        The share of a background in densities: a Gaussian around the centre of the bounds, in each column with half
+        their width as standard deviation. Without it a single row hundreds of standard deviations from every component
+        rules a score. ``"auto"``: as many rows as the noise of a count could hide, between 0.0001 and 0.01 of all; 0
+        with other methods than ``"adaptive"``. Components, predictions and synthetic rows have none of it.
     estimate : str
         ``"mle"`` or ``"map"`` (the posterior mode under the priors of the DP-EM paper).
     mechanisms, composition : str
@@ -92,7 +93,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         dates those of the days since 1970-01-01.
     n_components_ : int
     background_ : float
-        The share of the background in densities and synthetic rows; ``weights_`` are shares of the rest.
+        The share of the background in densities; ``weights_`` are shares of the rest.
     guarantee_ : Guarantee or None
         The guarantee of the fit and of everything computed from it; None where a seed made it void.
     unit_ : str
@@ -246,7 +247,9 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         given: Any = self.n_components
         if isinstance(given, np.ndarray):
             given = given.tolist()
-        several = isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
+        if isinstance(given, str):
+            raise ArgumentError("n_components", given, "a whole number, several to choose from, or 'auto'")
+        several = isinstance(given, Collection) and not isinstance(given, bytes | Mapping)
         counts = tuple(integer("n_components", one, least=1, most=1000) for one in (given if several else (given,)))
         counts = tuple(dict.fromkeys(counts))
         if not counts:
@@ -330,7 +333,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
             array, in which dates are whole days since 1970-01-01 (``days.astype("M8[D]")``); ``feature_names_in_`` has
             the column names.
         components : array of shape (n_samples,)
-            The component that each row comes from; -1 for the background.
+            The component that each row comes from.
 
         Examples
         --------
@@ -342,8 +345,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         >>> rows.columns.to_list(), rows.shape
         (['age', 'stay'], (5, 2))
         """
-        values, numbers = self._density.sample(*sample_arguments(n_samples, random_state))
-        numbers[numbers == self.n_components_] = -1
+        values, numbers = self._components.sample(*sample_arguments(n_samples, random_state))
         scales, backend = numeric_scales(self), getattr(self, "_backend", None)
         rows = values_to_rows(values, scales)
         if backend is None:

@@ -106,7 +106,7 @@ def private_score(
         raise ArgumentError(
             "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {result}"
         )
-    mixtures = [one._components for one in models]
+    mixtures = [one._density if hasattr(one, "_density") else one._components for one in models]
     own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
     shell = clone(models[0]).set_params(
         bounds=None if own else models[0].bounds,

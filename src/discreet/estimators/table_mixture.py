@@ -181,7 +181,10 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         """Return the method that the parameters request, all of them checked."""
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         steps = self._steps
-        count = integer("n_components", self.n_components, least=1, most=1000)
+        given: Any = self.n_components
+        if isinstance(given, str):
+            raise ArgumentError("n_components", given, "a whole number, for a table with categories")
+        count = integer("n_components", given, least=1, most=1000)
         self._check_at_most_rows("n_components", count, curator.size.units)
         return AdaptiveTables.for_data(
             count,

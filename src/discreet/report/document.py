@@ -111,7 +111,7 @@ def write_report(
     facts = {
         **_about(model, file),
         "model_figures": _model_figures(model, columns),
-        "diagnosis": model.diagnose().messages if hasattr(model, "diagnose") else (),
+        "diagnosis": model.diagnose().describe(first=1) if hasattr(model, "diagnose") else (),
         "noise": _noise(model),
         "sample": _sample(model, columns),
         "posterior": _posterior(model, posterior),
@@ -178,7 +178,9 @@ def _parameters(model: Any) -> Facts:
     hidden = {"bounds", "schema", "random_state", "verbose", "classes", "target_bounds"}
     if getattr(model, "method", None) not in ("paper", "dplloyd"):
         hidden |= {"composition", "mechanisms"}  # which only these methods use
+    chosen = {name: f"auto: {getattr(model, name + '_'):.4g}" for name in ("background",) if hasattr(model, name + "_")}
     rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name not in hidden]
+    rows = [[name, chosen.get(name, value) if value == "auto" else value] for name, value in rows]
     return Facts(["parameter", "value"], [row for row in rows if row[1] != "None"])
 
 

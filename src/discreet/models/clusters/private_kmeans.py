@@ -201,16 +201,19 @@ class RelocatingKMeans(Method[Components]):
         The standard deviation of a count that has the whole budget.
     steps : int
         The number of Lloyd steps.
+    first : float
+        The share of the budget of spread and covariance.
     """
 
     count: int
     noise: float
     steps: int
+    first: float
 
     @property
     def shares(self) -> list[float]:
         """Shares of Σμ² for spread, covariance and steps; the steps have equal shares."""
-        return [0.01, 0.03, *[0.96 / self.steps] * self.steps]
+        return [0.25 * self.first, 0.75 * self.first, *[(1.0 - self.first) / self.steps] * self.steps]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -227,7 +230,9 @@ class RelocatingKMeans(Method[Components]):
         # The noise of a centre in a step, relative to the spread of its cluster, times the rows of the cluster
         noise = math.sqrt(space.dimension / (self.shares[-1] * LLOYD[1])) * self.noise
         each = min(max(ENOUGH / (noise * self.count / rows), 1.0), MOST_CENTRES)
-        clusters = _Clusters.spread_over(middle, covariance, rows, int(each * self.count), rng)
+        # Where a single step with all of the budget would show noise alone, centres start together
+        error = math.sqrt(space.dimension) * self.noise * self.count / rows
+        clusters = _Clusters.spread_over(middle, covariance / (1.0 + error**2) ** 2, rows, int(each * self.count), rng)
         moving = round(MOVING * self.steps)
         for step in range(1, self.steps + 1):
             radii = clusters.radii(noise)
@@ -387,8 +392,8 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
             steps = 2 if coarse <= 0.05 else 0
         return GridKMeans(count, noise, rows, steps)
     noise = noise_at(calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0])
+    error = math.sqrt(d) * noise * count / max(GUESS if rows is None else rows, 1)  # of a centre, in a single step
     if steps is None:
-        # More centres need more moves; fewer steps suit where the noise of a centre in a single one is large
-        error = math.sqrt(d) * noise * count / max(GUESS if rows is None else rows, 1)
+        # More centres need more moves; fewer steps suit where the noise of a centre is large
         steps = int(max(min(4.0 + 1.5 * math.log2(count), 5.0 / error ** (1.0 / 3.0)), 4.0))
-    return RelocatingKMeans(count, noise, max(steps, 1))
+    return RelocatingKMeans(count, noise, max(steps, 1), 0.04 + 0.2 * min(max(error - 0.2, 0.0), 0.8))

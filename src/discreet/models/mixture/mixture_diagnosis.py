@@ -39,6 +39,7 @@ KEPT = 0.4  # of the squared budget, in what a mixture ends with (see planning.m
 LEVEL = 0.99  # of a component within the clipping radius
 SEEN = 3.0  # standard deviations that the rows of a component shall exceed
 WIDE = 8.0  # variance in some direction, relative to the other components, that is worth a word
+MOST_NAMED = 6  # in a sentence
 LEAST_LOSS = 0.01  # nats a row of the pair: less than this is lost by no reader
 
 
@@ -58,6 +59,8 @@ class MixtureDiagnosis:
         Components that are wider than noise explains.
     weak : tuple of int
         Components whose rows may be noise.
+    unclear : tuple of int
+        Components whose noise could hide that they are wide.
     again : Guarantee or None
         What this fit and another one like it cost together; None where the noise came from a seed.
     """
@@ -67,6 +70,7 @@ class MixtureDiagnosis:
     coinciding: tuple[tuple[int, int], ...]
     wide: tuple[int, ...]
     weak: tuple[int, ...]
+    unclear: tuple[int, ...]
     again: Guarantee | None
 
     @property
@@ -74,33 +78,44 @@ class MixtureDiagnosis:
         """Whether a cluster seems to be missed: one component is wide, and another has no place of its own."""
         return bool(self.wide and (self.coinciding or self.weak))
 
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What there is to say, in sentences."""
-        smallest = int(np.argmin(self.rows))
+    def describe(self, first: int = 0) -> tuple[str, ...]:
+        """Return what there is to say, in sentences; the first component has the number ``first``."""
+        count, smallest = len(self.rows), int(np.argmin(self.rows))
         said = [
-            f"{len(self.rows)} components; the smallest, number {smallest}, has about {self.rows[smallest]:,.0f} rows "
-            f"(noise {self.noise:,.0f})."
+            f"{count} component{'s' * (count > 1)}; the smallest, number {smallest + first}, has about "
+            f"{self.rows[smallest]:,.0f} rows (noise {self.noise:,.0f})."
         ]
-        said += [
-            f"Components {one} and {other} coincide: one Gaussian would describe both as well, within the noise."
-            for one, other in self.coinciding
-        ]
-        said += [
-            f"Component {k} is wider than the others, more than noise explains: it is a wide group, or covers several."
-            for k in self.wide
-        ]
-        said += [f"Component {k} has no more rows than noise can show." for k in self.weak]
+        pairs = [f"{one + first} and {other + first}" for one, other in self.coinciding]
+        if len(pairs) == count * (count - 1) // 2 > 0:
+            said.append("All of them coincide: this is one Gaussian, and the budget could not tell more apart.")
+        elif pairs:
+            said.append(
+                f"{_list(pairs)} coincide{'s' * (len(pairs) == 1)}: fewer components would describe the rows as well, "
+                "within the noise."
+            )
+        numbers = {name: [str(k + first) for k in getattr(self, name)] for name in ("wide", "weak", "unclear")}
+        if self.wide:
+            said.append(
+                f"Wider than the others, more than noise explains: {_list(numbers['wide'])}. Such a component is a "
+                "wide group, or covers several."
+            )
+        if self.weak:
+            said.append(f"With no more rows than noise can show: {_list(numbers['weak'])}.")
+        if self.unclear:
+            said.append(
+                f"Too noisy to tell whether they cover several groups: {_list(numbers['unclear'])}. More rows, fewer "
+                "components or a larger ε would show it."
+            )
         if self.missed:
             said.append("The start seems to have missed a group.")
-        if self.wide and self.again is not None:
-            said.append(f"Another fit starts elsewhere; this one and the next cost {self.again} together.")
         if len(said) == 1:
             said.append("No two components coincide, and none is wider than noise explains.")
+        elif self.again is not None:
+            said.append(f"Another fit starts elsewhere; this one and the next cost {self.again} together.")
         return tuple(said)
 
     def __str__(self) -> str:
-        return "\n".join(self.messages)
+        return "\n".join(self.describe())
 
 
 def diagnose(
@@ -134,6 +149,7 @@ def diagnose(
         coinciding=_coinciding(components, np.minimum(squared * costs.sum() ** 2, 0.1 * shape.dimension), rng),
         wide=tuple(k for k in range(components.count) if _is_wide(components, k, float(spreads[k]))),
         weak=tuple(np.flatnonzero(counts < SEEN * kept).tolist()),
+        unclear=tuple(np.flatnonzero(_relative_noise(spreads, shape.dimension) >= 0.5).tolist()),
         again=again,
     )
 
@@ -162,4 +178,15 @@ def _is_wide(components: Components, k: int, noise: float) -> bool:
     others = np.einsum("k,kij->ij", weights / weights.sum(), components.covariances)
     whiten = np.linalg.inv(np.linalg.cholesky(others))
     widest = float(np.linalg.eigvalsh(whiten @ components.covariances[k] @ whiten.T)[-1])
-    return widest > WIDE + 4.0 * widest * math.sqrt(noise * components.dimension)
+    return widest * (1.0 - float(_relative_noise(noise, components.dimension))) > WIDE
+
+
+def _relative_noise(variance: Array | float, dimension: int) -> Array:
+    """Return how far noise of variance v moves the largest eigenvalue, relative to it: 2√(vd), twice over."""
+    return np.asarray(np.minimum(4.0 * np.sqrt(np.asarray(variance) * dimension), 1.0))
+
+
+def _list(names: list[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
