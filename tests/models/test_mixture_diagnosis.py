@@ -87,8 +87,16 @@ def test_of_a_fit_it_costs_nothing_and_is_in_the_report(covariance_type, neighbo
         assert "No two components coincide" in mixture.report().html
 
 
-def test_other_methods_are_diagnosed_too():
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("how", [{"method": "joint"}, {"method": "paper"}, {"n_components": [1, 2]}])
+def test_other_fits_are_diagnosed_too(how, neighbors):
     rows = np.random.default_rng(0).normal(size=(5_000, 2))
-    for method in ("joint", "paper"):
-        found = dp.GaussianMixture(2, bounds=(-9.0, 9.0), method=method).fit(rows).diagnose()
-        assert len(found.rows) == 2
+    options = {"n_components": 2, "bounds": (-9.0, 9.0), "neighbors": neighbors} | how
+    mixture = dp.GaussianMixture(**options).fit(rows)
+    assert len(mixture.diagnose().rows) == mixture.n_components_
+
+
+def test_of_several_numbers_each_has_a_part_of_the_budget():
+    rows = np.random.default_rng(0).normal(size=(5_000, 2))
+    one, several = (dp.GaussianMixture(count, bounds=(-9.0, 9.0)).fit(rows).diagnose().noise for count in (1, [1, 2]))
+    assert several == pytest.approx(one * (2 / 0.9) ** 0.5)

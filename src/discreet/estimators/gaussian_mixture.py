@@ -13,7 +13,7 @@ from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import ArgumentError, choice, integer, probability
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
@@ -175,9 +175,11 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         kind = choice("covariance_type", self.covariance_type, SHAPES)
         check_gaussians(("weights_", "means_", "covariances_"), parts, kind, self.n_components_, self.n_features_in_)
         _ = self._components.factors  # raises where a covariance is not positive definite
-        expected = self._background_share(PublicRows.from_releases(self.releases_))
-        if self.background_ != expected:
-            raise ArgumentError("background_", self.background_, f"{expected}, as the parameters ask for")
+        if type(self.n_components_) is not int:
+            raise ArgumentError("n_components_", UNSHOWN, "a whole number")
+        share = self._background_share(PublicRows.from_releases(self.releases_))
+        if type(self.background_) is not float or not math.isclose(self.background_, share, rel_tol=1e-6):
+            raise ArgumentError("background_", UNSHOWN, f"{share}, as the parameters ask for")
 
     def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters request, all of them checked."""
@@ -230,7 +232,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
 
     def _background_share(self, rows: Any) -> float:
         """Return the share of the background, from public numbers."""
-        if self.background != "auto":
+        if not (isinstance(self.background, str) and self.background == "auto"):
             return probability("background", self.background, accepted="a share in [0, 1), or 'auto'")
         if self.method != "adaptive":
             return 0.0
@@ -243,7 +245,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     def _is_auto(self) -> bool:
         return isinstance(self.n_components, str) and self.n_components == "auto"
 
-    def _counts(self, curator: Curator) -> tuple[int, ...]:
+    def _counts(self, curator: Curator | PublicRows) -> tuple[int, ...]:
         given: Any = self.n_components
         if isinstance(given, np.ndarray):
             given = given.tolist()
@@ -311,7 +313,10 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         public = PublicRows.from_releases(self.releases_)
         sensitivity = math.sqrt(2.0) if public.neighbors is Neighbors.REPLACE_ONE else 1.0
         noise = sensitivity * public.setting.max_rows / normal_mu(self.epsilon, self.delta)
-        rows = released_rows(self.releases_[-1])
+        if not self._is_auto and len(counts := self._counts(public)) > 1:
+            noise *= math.sqrt(len(counts) / (1.0 - SCORING))  # the candidates share the budget
+        counted = (release for release in reversed(self.releases_) if "counts" in release.parts)
+        rows = released_rows(next(counted, self.releases_[-1]))
         again = None if self.guarantee_ is None else compose([*losses, *losses]).guarantee(self.delta)
         shape = Shape(self.covariance_type, components.dimension)
         return diagnose(components, shape, rows, noise, again, np.random.default_rng(0))

@@ -48,9 +48,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         The declared bounds of the rows; see ``GaussianMixture``.
     method : str
-        ``"adaptive"`` (default): a noisy histogram, along the main axes of the rows where there are many columns,
-        k-means on its cells, and Lloyd steps where they help. ``"joint"``: Lloyd steps, counts and sums as one release
-        a step. ``"dplloyd"``: as published by Su et al. (2016), for comparison.
+        ``"adaptive"`` (default): with one or two columns a noisy histogram, k-means on its cells, and Lloyd steps where
+        they help; with more Lloyd steps that move centres whose count is noise. ``"joint"``: Lloyd steps, counts and
+        sums as one release a step. ``"dplloyd"``: as published by Su et al. (2016), for comparison.
     n_steps : int, optional
         The number of Lloyd steps. By default it is chosen from public numbers. There is no convergence test.
     composition : str

@@ -230,9 +230,10 @@ class Persistent:
         method = self._method_for(public)
         if method is not None:
             planned = method
-            while len(planned.shares) != len(losses) and planned.earlier is not None:
+            while planned is not None and len(planned.shares) != len(losses):
                 planned = planned.earlier
-            check_losses(losses, planned.losses(self._requested_guarantee(public.neighbors)))  # type: ignore[attr-defined]
+            requested = (planned or method).losses(self._requested_guarantee(public.neighbors))  # type: ignore[attr-defined]
+            check_losses(losses, requested)
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ArgumentError("unit_", unit, "the unit that the releases declare")

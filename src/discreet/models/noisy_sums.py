@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 # Limits on the eigenvalues of a covariance of rows in the unit ball: standard deviations from 0.001 to 1
 SMALLEST, LARGEST = 1e-6, 1.0
+MOST_ROWS = 1e18
 
 
 def noise_std(release: Release, name: str) -> float:
@@ -25,11 +26,11 @@ def noise_std(release: Release, name: str) -> float:
 def released_rows(release: Release, counts: str = "counts") -> float:
     """Return the number of rows that contribute: the public number, or the released one.
 
-    A released number is at least two standard deviations of its noise, and at least 1.
+    A released number is at least two standard deviations of its noise and at least 1; more than 10¹⁸ are no rows.
     """
     if release.size.rows is not None:
         return float(max(release.size.rows, 1))
-    return max(float(release[counts].sum()), 2.0 * noise_std(release, counts), 1.0)
+    return min(max(float(release[counts].sum()), 2.0 * noise_std(release, counts), 1.0), MOST_ROWS)
 
 
 def released_counts(release: Release) -> Array:

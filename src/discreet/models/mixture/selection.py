@@ -64,10 +64,13 @@ class SelectedModel(Method[Components]):
 
     @property
     def earlier(self) -> SelectedModel | None:
-        """The choice among the methods as an earlier version planned them."""
-        if all(method.earlier is None for method in self.candidates):
+        """The choice among the methods as an earlier version planned them, those with most earlier ones first."""
+        ages = [_count_earlier(method) for method in self.candidates]
+        if max(ages) == 0:
             return None
-        return replace(self, candidates=tuple(method.earlier or method for method in self.candidates))
+        pairs = zip(self.candidates, ages, strict=True)
+        back = (method.earlier if age == max(ages) else None for method, age in pairs)
+        return replace(self, candidates=tuple(new or old for new, old in zip(back, self.candidates, strict=True)))
 
     @property
     def shares(self) -> list[float]:
@@ -93,3 +96,8 @@ class SelectedModel(Method[Components]):
         enough = np.flatnonzero(scores >= scores.max() - 2.0 * noise)
         best = min(enough, key=lambda place: (fitted[place].count, -scores[place]))
         return fitted[best], releases
+
+
+def _count_earlier(method: Method[Components]) -> int:
+    """Return how many earlier versions of a method there are."""
+    return 0 if method.earlier is None else 1 + _count_earlier(method.earlier)

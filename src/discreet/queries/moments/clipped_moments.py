@@ -416,8 +416,9 @@ class ClippedMoments:
             labels = np.zeros(n, dtype=np.int64)
             nearest(some, self._metric, components.means * self._metric, labels)
             add_assigned(
-                some, labels, components.whitening, components.offsets, radius, has_products, counts, first, second
-            )
+                some, labels, components.whitening, components.offsets, components.is_diagonal, radius, has_products,
+                counts, first, second,
+            )  # fmt: skip
             return np.asarray(labels == np.arange(k)[:, None], dtype=np.float64)
         z, squared, shares = np.empty((k, d, n)), np.empty((k, n)), np.empty((k, n))
         known = NOTHING if evidence is None else np.ascontiguousarray(evidence)

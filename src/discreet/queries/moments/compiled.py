@@ -89,8 +89,8 @@ def nearest(y, metric, means, labels):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
-def add_assigned(y, labels, whitening, offsets, radius, square, counts, first, second):
-    """Add what ``add`` adds, where each row has one component, whose number is its label."""
+def add_assigned(y, labels, whitening, offsets, diagonal, radius, square, counts, first, second):
+    """Add what ``add`` adds, where each row has one component, whose number is its label, and P may be diagonal."""
     d, n = y.shape
     z = np.empty(d)
     for r in range(n):
@@ -100,7 +100,7 @@ def add_assigned(y, labels, whitening, offsets, radius, square, counts, first, s
         if radius > 0.0:
             for i in range(d - 1, -1, -1):
                 value = -offsets[k, i]
-                for j in range(i + 1):
+                for j in range(i if diagonal else 0, i + 1):
                     value += whitening[k, i, j] * z[j]
                 z[i] = value
                 size += value * value
