@@ -83,22 +83,10 @@ def test_the_bound_is_attained(shape, weights):
     assert apart >= tight * moments.bound.replace("l2")
 
 
-def in_frame(components, rng, spherical=False):
-    """Return moments of the same components, seen through a frame that is about as wide as the first of them."""
-    frame = np.linalg.inv(components.factors[0]) @ np.linalg.qr(rng.standard_normal(components.covariances[0].shape))[0]
-    covariances = frame @ components.covariances @ frame.T
-    if spherical:
-        sizes = np.trace(covariances, axis1=1, axis2=2) / components.dimension
-        covariances = sizes[:, None, None] * np.eye(components.dimension)
-    mapped = Components(components.weights, components.means @ frame.T, covariances)
-    return ClippedMoments(mapped, 1.5, THIRD, "spherical" if spherical else "full", frame=frame)
-
-
 def ideal(moments, y):
     """Return the contributions in extended precision, from the same float constants."""
     wide, components = np.longdouble, moments.components
-    y = y.astype(wide) if moments.frame is None else y.astype(wide) @ moments.frame.astype(wide).T
-    z = np.einsum("kij,nj->kni", components.whitening.astype(wide), y)
+    z = np.einsum("kij,nj->kni", components.whitening.astype(wide), y.astype(wide))
     z = z - moments.components.offsets.astype(wide)[:, None, :]
     squared = (z * z).sum(axis=2)
     logits = components.log_constants.astype(wide)[:, None] - np.minimum(squared, CAP) / 2
@@ -117,14 +105,13 @@ def ideal(moments, y):
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="this machine has no extended precision")
 @pytest.mark.parametrize("spread", [1.0, 0.1, 1e-3, 1e-5])
 @pytest.mark.parametrize(("count", "d"), [(1, 1), (3, 2), (5, 10)])
-@pytest.mark.parametrize("framed", [False, True])
-def test_what_floats_do_to_a_row_stays_within_the_roundoff(spread, count, d, framed):
+def test_what_floats_do_to_a_row_stays_within_the_roundoff(spread, count, d):
     rng = np.random.default_rng(d)
     components = mixture(rng, count, d, spread)
     y = np.concatenate([sphere(rng, 300, d), components.means[rng.integers(0, count, 700)]])
     y[300:] += spread * rng.standard_normal((700, d)) * rng.choice([0.1, 1.0, 10.0, 45.0], (700, 1))
     y /= np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1.0)
-    moments = in_frame(components, rng) if framed else ClippedMoments(components, 1.5, THIRD)
+    moments = ClippedMoments(components, 1.5, THIRD)
     lacking = np.linalg.norm((moments.contributions(y) - ideal(moments, y)).astype(np.float64), axis=1)
     assert lacking.max() <= moments.roundoff
     assert moments.roundoff < 1e-4
@@ -265,35 +252,3 @@ def test_loops_and_products_are_the_sum_of_the_contributions(shape, hard, radius
             with ThreadPoolExecutor(4) as pool:
                 for result in pool.map(moments.sum, [y] * 8):
                     np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("d", [3, FEW_COLUMNS, FEW_COLUMNS + 3])
-@pytest.mark.parametrize("backend", [np.asarray, strict, torch])
-def test_a_frame_is_a_change_of_coordinates(backend, d):
-    """Round components in a frame are those with the covariances that it maps to circles; on every path."""
-    rng = np.random.default_rng(d)
-    y = 0.6 * sphere(rng, 500, d)
-    framed = in_frame(mixture(rng, 4, d), rng, spherical=True)
-    back = np.linalg.inv(framed.frame)
-    parts = framed.components
-    plain = ClippedMoments(
-        Components(parts.weights, parts.means @ back.T, back @ parts.covariances @ back.T), 1.5, THIRD, "spherical"
-    )
-    counts_and_lengths = np.r_[:4, 4 + 4 * d : 8 + 4 * d]  # directions are those of the frame
-    expected = np.asarray(plain.contributions(y))[:, counts_and_lengths]
-    rows = np.asarray(framed.contributions(backend(y)))
-    np.testing.assert_allclose(rows[:, counts_and_lengths], expected, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(np.asarray(framed.sum(backend(y))), rows.sum(axis=0), rtol=1e-9, atol=1e-9)
-
-
-def test_a_frame_has_no_say_over_assignments():
-    for radius, hard in ((None, False), (1.0, True)):
-        with pytest.raises(ValueError, match="frame"):
-            ClippedMoments(separated(2, 3), radius, THIRD, "spherical", hard, frame=np.eye(3))
-
-
-@pytest.mark.parametrize("frame", [np.eye(3), np.ones((2, 3)), np.full((2, 2), np.nan), "abc", -1.0])
-def test_a_frame_is_a_square_matrix_of_finite_numbers(frame):
-    components = Components(np.ones(1), np.zeros((1, 2)), np.eye(2)[None])
-    with pytest.raises(ValueError, match=r"frame: expected finite numbers of shape \(2, 2\)"):
-        ClippedMoments(components, 1.5, THIRD, frame=frame)

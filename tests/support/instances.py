@@ -10,7 +10,6 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from discreet.mechanisms.factored_exponential import FactoredExponential
 from discreet.models.clusters.lloyd import lloyd_weights, packed_start
 from discreet.models.clusters.private_kmeans import cluster_components
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
-from discreet.models.mixture.cell_search import CellSearch
 from discreet.models.mixture.joint_release import JointMixture, spread_components
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
@@ -83,24 +81,6 @@ def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float)
             start = _components(rng, count, base)
             model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
             result.append(ModelQuery(model, Pool.empty(start), space))
-    return result
-
-
-def _cell_search_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    """Return queries to search: few and many cells, wide and narrow, round and stretched."""
-    space = Ball(radius, center=rng.standard_normal(d) * radius)
-    result = []
-    for count, width in ((1, 0.5), (2, 0.01), (5, 0.5), (30, 0.1)):
-        factor = width * (np.eye(d) + np.tril(rng.standard_normal((d, d)), -1))
-        base = Components(np.ones(1), np.zeros((1, d)), (factor @ factor.T)[None])
-        start = Components(
-            rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-            clip_to_ball(rng.standard_normal((count, d)) * 0.5),
-            np.repeat(base.covariances, count, axis=0),
-        )
-        model = CellSearch(base, start, Clipping.at_quantile(d, 0.8), Shape("full", d), count, 3)
-        cells = replace(model.initialize(d, rng), sizes=rng.uniform(0.2, 5.0, count))
-        result.append(ModelQuery(model, cells, space))
     return result
 
 
@@ -267,7 +247,7 @@ def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> l
     components = cluster_components(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
     moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
     result.append(MomentSums(moments, narrow, "clusters"))
-    models = (_adaptive_mixture_instances, _cell_search_instances, _joint_instances, _one_gaussian_instances)
+    models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)
     return [*result, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
 
 
@@ -368,7 +348,6 @@ def _wave_sums_waves(rng: np.random.Generator, d: int, radius: float) -> list[An
 
 MODELS: dict[type[Any], Callable[..., list[Any]]] = {
     AdaptiveMixture: _adaptive_mixture_instances,
-    CellSearch: _cell_search_instances,
     JointMixture: _joint_instances,
     OneGaussian: _one_gaussian_instances,
     TableModel: _table_model_instances,

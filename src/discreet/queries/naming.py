@@ -28,7 +28,6 @@ PLACES = {
     for module, names in {
         "discreet.guarantees.guarantee": "Neighbors",
         "discreet.models.mixture.adaptive_model": "AdaptiveMixture Pool",
-        "discreet.models.mixture.cell_search": "Cells CellSearch",
         "discreet.models.mixture.joint_release": "JointMixture",
         "discreet.models.mixture.one_gaussian": "OneGaussian",
         "discreet.models.mixture.own_coordinates": "Clipping Shape",

@@ -11,13 +11,7 @@ is (ε, 0)-private. Where a Lloyd step is expected to have much less noise than 
 clipped to the extent of each cluster. Each is pooled with the earlier centres by inverse variances.
 
 **More columns** (``RelocatingKMeans``). The releases are: mean and spread of all rows; their covariance, clipped to
-that spread; and Lloyd steps, in which each cluster's rows are taken relative to its last centre and clipped to its
-radius. They start with as many centres as noise permits, up to 1.5·K, spread over a Gaussian with that covariance.
-After a step a centre whose count is noise moves to a cluster with a large sum of squared distances, which is halved, if
-that sum is more than the move can cost: the rows that the centre may have, times the squared distance to the nearest
-other one. After 0.7 of the steps k-means on the centres leaves K of them. With much noise the radius of a cluster is
-its spread, and no spread is estimated as more than 0.84 of the radius: the moves of a centre, and with them their
-noise, become smaller from step to step.
+that spread; and Lloyd steps that move centres whose count is noise (``lloyd_search``).
 
 Every choice is a function of public numbers and earlier releases.
 """
@@ -30,21 +24,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size, weighted_kmeans
+from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
+from discreet.models.clusters.lloyd_search import SMALLEST_RADIUS, LloydSearch, shrink_vectors
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive_model import spread_over
 from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.queries.counts.grids import Grid
 from discreet.queries.moments.clipped_moments import (
     COUNTS_AND_SUMS,
     FULL,
-    LLOYD,
     ROUND,
     ClippedMoments,
     Components,
@@ -96,12 +88,6 @@ def cluster_components(space: Box | Ball, counts: Array, centers: Array, radii: 
 
 FEW = 2  # most columns for ``GridKMeans``
 GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
-SMALLEST_RADIUS = 1e-4  # to which rows of a cluster are clipped
-MOVING = 0.7  # share of the steps in which centres move
-MOST_CENTRES, ENOUGH = 1.5, 0.1  # centres a cluster at first; more than one where the noise of a centre is below 0.1
-LEAST_WITHIN = 0.2  # least share of all squared distances that is within clusters at the start
-SEEN = 2.0  # standard deviations of its noise that a count must exceed for the centre to stay
-SQUARES = 0.02, 0.7  # limits on the mean square of clipped rows, relative to the squared radius
 
 
 def _counting_grid(space: Box | Ball) -> Grid:
@@ -227,88 +213,12 @@ class RelocatingKMeans(Method[Components]):
 
         middle, spread = _measure_spread(space, measure)
         rows, middle, covariance = _measure_covariance(space, middle, spread, measure)
-        # The noise of a centre in a step, relative to the spread of its cluster, times the rows of the cluster
-        noise = math.sqrt(space.dimension / (self.shares[-1] * LLOYD[1])) * self.noise
-        each = min(max(ENOUGH / (noise * self.count / rows), 1.0), MOST_CENTRES)
-        # Where a single step with all of the budget would show noise alone, centres start together
-        error = math.sqrt(space.dimension) * self.noise * self.count / rows
-        clusters = _Clusters.spread_over(middle, covariance / (1.0 + error**2) ** 2, rows, int(each * self.count), rng)
-        moving = round(MOVING * self.steps)
-        for step in range(1, self.steps + 1):
-            radii = clusters.radii(noise)
-            components = cluster_components(space, clusters.counts, clip_to_space(space, clusters.centers), radii)
-            release = measure(_sums(space, components, LLOYD))
-            clusters, weak = _read_lloyd_step(components.means * column_scales(space), radii, release)
-            if step < moving:
-                clusters.relocate(np.flatnonzero(weak), noise_std(release, "counts"), rng)
-            elif len(clusters.counts) > self.count:
-                clusters = clusters.merge(self.count, rng)
-        centers = clip_to_space(space, clusters.centers)
-        return cluster_components(space, clusters.counts, centers, clusters.spreads), releases
-
-
-@dataclass(eq=False)
-class _Clusters:
-    """Clusters between two steps.
-
-    Attributes
-    ----------
-    counts : array of shape (M,)
-    centers : array of shape (M, d)
-        In v.
-    spreads : array of shape (M,)
-        Root mean squared distance of the rows to their centre, or less; see the module.
-    """
-
-    counts: Array
-    centers: Array
-    spreads: Array
-
-    @classmethod
-    def spread_over(
-        cls, middle: Array, covariance: Array, rows: float, number: int, rng: np.random.Generator
-    ) -> _Clusters:
-        """Return clusters of as many rows each, spread over a Gaussian."""
-        centers = spread_over(Components(np.ones(1), middle[None], covariance[None]), number, rng).means
-        total, between = float(np.trace(covariance)), float(((centers - centers.mean(axis=0)) ** 2).sum(axis=1).mean())
-        within = max(total - between, LEAST_WITHIN * total)
-        return cls(np.full(number, rows / number), centers, np.full(number, math.sqrt(within)))
-
-    def radii(self, noise: float) -> Array:
-        """Return the radii at which noise moves a centre by 0.05 of a spread, between 1 and 5 spreads."""
-        return np.asarray(np.maximum(self.spreads * np.clip(0.05 * self.counts / noise, 1.0, 5.0), SMALLEST_RADIUS))
-
-    def relocate(self, weak: NDArray[np.intp], noise: float, rng: np.random.Generator) -> None:
-        """Move centres, in place, each to halve one of the clusters with the largest sums of squares.
-
-        Parameters
-        ----------
-        weak : array of int
-            The centres that may be moved.
-        noise : float
-            The standard deviation of a count: a weak cluster may have so many rows more.
-        rng : Generator
-        """
-        squares = self.counts * self.spreads**2
-        usual, movable = float(np.median(squares)), set(weak.tolist())
-        widest = [k for k in np.argsort(-squares) if k not in movable and squares[k] > usual]
-        distances, _ = cKDTree(self.centers).query(self.centers, k=2)  # each is the nearest to itself
-        costs = (self.counts + noise) * distances[:, -1] ** 2
-        for moved, wide in zip(weak, widest, strict=False):
-            if costs[moved] > squares[wide]:
-                continue
-            direction = rng.standard_normal(self.centers.shape[1])
-            half = 0.5 * self.spreads[wide] / np.linalg.norm(direction) * direction
-            self.centers[moved], self.centers[wide] = self.centers[wide] + half, self.centers[wide] - half
-            self.counts[moved] = self.counts[wide] = self.counts[wide] / 2.0
-            self.spreads[moved] = self.spreads[wide]
-
-    def merge(self, number: int, rng: np.random.Generator) -> _Clusters:
-        """Return fewer clusters, by k-means on the centres."""
-        centers, labels = weighted_kmeans(self.centers, self.counts, number, rng)
-        counts = np.maximum(np.bincount(labels, self.counts, number), 1.0)
-        squared = self.spreads**2 + ((self.centers - centers[labels]) ** 2).sum(axis=1)
-        return _Clusters(counts, centers, np.sqrt(np.bincount(labels, self.counts * squared, number) / counts))
+        scales = 1.0 / column_scales(space)
+        base = Components(np.ones(1), (middle * scales)[None], (covariance * np.outer(scales, scales))[None])
+        search = LloydSearch(self.count, self.steps, self.noise / math.sqrt(self.shares[-1]), scales)
+        found = search.run(base, rows, space, rng, measure)
+        centers = clip_to_space(space, found.centers)
+        return cluster_components(space, found.counts, centers, found.spreads), releases
 
 
 def _moments_around(
@@ -324,17 +234,10 @@ def _measure_spread(space: Box | Ball, measure: Step) -> tuple[Array, float]:
     reach = 1.0 if isinstance(space, Ball) else float(np.linalg.norm(half_widths(space)))
     release = measure(_moments_around(space, np.zeros(space.dimension), reach, "spherical", ROUND))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
+    mean = shrink_vectors(release["first"][0] / rows, noise_std(release, "first") / rows)
     square = float(release["second"][0]) / rows - float(mean @ mean)
     least = 2.0 * noise_std(release, "second") / rows
     return clip_to_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
-
-
-def _shrink(values: Array, noise: float | Array) -> Array:
-    """Return noisy vectors in the unit ball, each shrunk by the share of noise in its squared length."""
-    d = values.shape[-1]
-    factors = shrinkage_factor(d * noise**2, (values**2).sum(axis=-1, keepdims=True), d)
-    return clip_to_ball(values * factors)
 
 
 def _measure_covariance(space: Box | Ball, middle: Array, spread: float, measure: Step) -> tuple[float, Array, Array]:
@@ -342,7 +245,7 @@ def _measure_covariance(space: Box | Ball, middle: Array, spread: float, measure
     radius = max(2.5 * spread, SMALLEST_RADIUS)
     release = measure(_moments_around(space, middle, radius, "full", FULL))
     rows = positive_counts(release)[0]
-    mean = _shrink(release["first"][0] / rows, noise_std(release, "first") / rows)
+    mean = shrink_vectors(release["first"][0] / rows, noise_std(release, "first") / rows)
     d = len(mean)
     flat = np.eye(d) * (spread / radius) ** 2 / d
     differences = release["second"][0] / rows - np.outer(mean, mean) - flat
@@ -350,17 +253,6 @@ def _measure_covariance(space: Box | Ball, middle: Array, spread: float, measure
     share = shrinkage_factor(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
     covariance = clip_eigenvalues(flat + share * differences, 1e-6, 1.0)
     return float(rows), clip_to_space(space, middle + radius * mean), radius**2 * covariance
-
-
-def _read_lloyd_step(centers: Array, radii: Array, release: Release) -> tuple[_Clusters, NDArray[np.bool_]]:
-    """Return the clusters after a Lloyd step, and which of them may have no rows. Moves that are noise are shrunk."""
-    counts = positive_counts(release)
-    means, noise = release["first"] / counts[:, None], noise_std(release, "first") / counts[:, None]
-    moves = _shrink(means, noise)
-    squares = release["second"] / counts - (moves**2).sum(axis=1) + noise_std(release, "second") / counts
-    spreads = radii * np.sqrt(np.clip(squares, *SQUARES))
-    weak = release["counts"] < SEEN * noise_std(release, "counts")
-    return _Clusters(counts, centers + radii[:, None] * moves, spreads), weak
 
 
 def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: int | None) -> Method[Components]:

@@ -16,6 +16,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
+from discreet.models.clusters.lloyd_search import LloydSearch
 from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import (
     AdaptiveMixture,
@@ -23,12 +24,13 @@ from discreet.models.mixture.adaptive_model import (
     split_heaviest,
     spread_over,
 )
-from discreet.models.mixture.cell_search import WEIGHTS, CellSearch
+from discreet.models.mixture.cluster_start import start_at_clusters
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["Adaptive"]
@@ -41,15 +43,7 @@ DISTINCT = 0.05  # largest squared error of its mean at which a component is wel
 MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
-# The search for clusters
-SEARCH = 0.025  # largest share of the budget of one of its steps, relative to what phase 1 leaves
-MANY_SEEN = 8.0  # with less noise than permits as many cells a component the share is smaller
-MOST_SEARCH_STEPS = 8
-MOST_CELLS, LEAST_CELLS = 4.0, 1.5  # cells a component, as many as noise permits; with fewer than 1.5 there is one
-ENOUGH_CELLS = 1.2, 8.0  # so many a component, and so many more, are enough
-BLIND = 0.38  # where noise permits fewer cells a component, times the share of telling directions, there is none
-CELL_NOISE = 0.05  # largest variance of a coordinate of a cell's mean, in the cell's own coordinates
-SEARCH_LEVEL = 0.8  # probability that a row of a Gaussian cell is not clipped
+SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
@@ -59,7 +53,7 @@ GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the sear
 
 @dataclass(frozen=True)
 class Adaptive(Method[Components]):
-    """Phase 1 finds one Gaussian (``OneGaussian``), a search finds clusters (``CellSearch``), phase 2 is the mixture.
+    """Phase 1 finds one Gaussian (``OneGaussian``), a search finds clusters (``LloydSearch``), phase 2 is the mixture.
 
     Parameters
     ----------
@@ -193,25 +187,13 @@ class Adaptive(Method[Components]):
 
     @property
     def search_steps(self) -> int:
-        """The number of steps of the search, from 4 to 8 (with more components more cells must move), or none.
-
-        The centres of K clusters differ in K − 1 directions at most; in the others there is nothing but noise.
-        """
-        if self.is_single or not self.searches:
-            return 0
-        telling = min((self.count - 1) / self.shape.dimension, 1.0)
-        if self.cells_each(self.rows, self.search_share) * telling < BLIND:
-            return 0
-        return min(4 + self.count // 5, MOST_SEARCH_STEPS)
+        """The number of steps of the search, or none: with more components more centres must move."""
+        return 0 if self.is_single or not self.searches else int(4.0 + 1.5 * math.log2(self.count))
 
     @property
     def search_share(self) -> float:
-        """The share of the budget of one step of the search: less where cells would be seen far more than well.
-
-        Where components grow, half: what it misses they find.
-        """
-        most = SEARCH * (1.0 - self.first) * (0.5 if self.has_growth else 1.0)
-        return most * min((MANY_SEEN / self.cells_each(self.rows, most)) ** 2, 1.0)
+        """The share of the budget of one step of the search."""
+        return SEARCH * (1.0 - self.first) / max(self.search_steps, 1)
 
     @property
     def has_growth(self) -> bool:
@@ -237,22 +219,6 @@ class Adaptive(Method[Components]):
     def step_share(self) -> float:
         """The share of the budget of one step of phase 2."""
         return (self._after_search - GROWTH_STEPS * math.fsum(self.growth_shares)) / self.steps
-
-    def cells_each(self, rows: float, share: float) -> float:
-        """Return how many cells a component noise permits in a step of the search, with a share of the budget.
-
-        The variance of a coordinate of a cell's mean, in the cell's own coordinates, is Δ²R²M²/(μ²N²·b²·β₁²) for M
-        cells. It shall not be above CELL_NOISE.
-        """
-        clipping = self.search_clipping
-        squared = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else 2.0
-        noise = squared * clipping.squared * self.count**2 / (share * self.budget * rows**2)
-        return math.sqrt(CELL_NOISE * WEIGHTS[1] / noise) * float(clipping.response().beta1)
-
-    @property
-    def search_clipping(self) -> Clipping:
-        """How the search clips, in the coordinates of a cell."""
-        return Clipping.at_quantile(self.shape.dimension, SEARCH_LEVEL)
 
     @property
     def clipping(self) -> Clipping:
@@ -300,14 +266,17 @@ class Adaptive(Method[Components]):
         fewest = FEWEST if growth else self.count
         found, releases = base, list[Release]()
         if self.search_steps:
-            most = min(MOST_CELLS, ENOUGH_CELLS[0] + ENOUGH_CELLS[1] / self.count)
-            each = min(self.cells_each(rows, self.search_share), most)
-            cells = spread_over(base, int(each * self.count) if each >= LEAST_CELLS else self.count, rng)
-            search = CellSearch(base, cells, self.search_clipping, self.shape, self.count, self.search_steps, fewest)
-            last, releases = expectation_maximization(
-                search, search.initialize(space.dimension, rng), space, islice(measures, self.search_steps)
-            )
-            found = search.reduce(last, rng)
+            sensitivity = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else math.sqrt(2.0)
+            noise = sensitivity / math.sqrt(self.search_share * self.budget)
+            scales = np.sqrt(np.diag(base.covariances[0]))  # every column counts by its standard deviation
+            search = LloydSearch(self.count, self.search_steps, noise, scales)
+
+            def measure(question: Question) -> Release:
+                releases.append(next(measures)(question))
+                return releases[-1]
+
+            centers = search.run(base, rows, space, rng, measure)
+            found = start_at_clusters(centers, search, base, self.shape, fewest, rng)
         if found.count < fewest:
             found = spread_over(base, fewest, rng)
         for share in growth:

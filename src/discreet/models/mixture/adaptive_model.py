@@ -1,8 +1,8 @@
 """Adaptive DP-EM: steps in the coordinates of each component's last estimate, pooled; spread and split components.
 
 1. A few releases find one Gaussian (``one_gaussian``). If the budget could not distinguish the components' means from
-   noise, all of it is spent here, and all components are this one Gaussian. Else cells that are spread over it
-   (``spread_over``) look for clusters (``cell_search``), and the components start there.
+   noise, all of it is spent here, and all components are this one Gaussian. Else Lloyd steps look for clusters, and the
+   components start there (``cluster_start``) or spread over the Gaussian (``spread_over``).
 2. In each step the clipped moments of all components are one release (``clipped_moments``). Clipping is undone
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``noisy_estimates``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by

@@ -10,8 +10,7 @@ where S is yyᵀ packed with √2 off the diagonal ("full"), (y_j²)_j ("diag"),
 for all components ("tied"). The parameters (m_k, L_k and those of γ) come from earlier releases or from public
 constants, never from the rows. γ may know more of a row than y: ``evidence`` is added to the logits, such as the
 log-likelihood of its categories (``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the
-simplex. All components may share a linear map, the ``frame`` Q: then Qy takes the place of y in z and in γ, and their
-parameters are in the coordinates of Qy. Nothing in the bounds asks where z comes from.
+simplex.
 
 **The norm** (the lemma that all fits rest on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
 whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a
@@ -31,9 +30,8 @@ where K = 1. So ‖c − c'‖² ≤ 2 + 2·max(0, −t), or 2 − 2t. With v = 
 **Floats.** With u = 2⁻⁵³, ideal is what real arithmetic makes of the float constants P_k = L_k⁻¹, o_k = P_k m_k and
 l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks; ``roundoff`` adds them up.
 
-- z = P_k y − o_k by a matrix product: e = (d + 2)u(‖P_k‖_F + ‖o_k‖), in norm. With a frame, z = P_k Q y − o_k by two:
-  e = (d + 2)u(2.1‖P_k‖_F‖Q‖_F + ‖o_k‖), as Qy is off by at most (d + 2)u‖Q‖_F and no longer than 1.05‖Q‖_F. For a
-  diagonal P_k its largest entry takes the place of ‖P_k‖_F: products with 0 are exact, and so are sums with it.
+- z = P_k y − o_k by a matrix product: e = (d + 2)u(‖P_k‖_F + ‖o_k‖), in norm. For a diagonal P_k its largest entry
+  takes the place of ‖P_k‖_F: products with 0 are exact, and so are sums with it.
 - y_k: moving into the ball is 1-Lipschitz, dividing by R makes e/R, and the root, the division and the product add at
   most (d/2 + 7)u.
 - the logit l_k − ½min(‖z‖², Q): λ = √Q·e + e²/2 + u((d + 6)Q + 3|l_k|). The cap Q keeps it small; beyond 50 standard
@@ -192,10 +190,6 @@ class ClippedMoments:
         Whether γ is 1 at the nearest mean (in the metric of the first covariance) and 0 elsewhere.
     only : int or None
         The one component whose statistic is asked for; the others' are left out.
-    frame : array of shape (d, d) or None
-        Q, the map of rows into the coordinates of the components; None where these are those of the unit ball. With one
-        frame and diagonal covariances many components take little time. Not where rows are assigned ("hard"): the
-        product Qy is not a function of the row's own bits.
     """
 
     components: Components
@@ -204,19 +198,12 @@ class ClippedMoments:
     shape: str = "full"
     hard: bool = False
     only: int | None = None
-    frame: Array | None = None
 
     def __post_init__(self) -> None:
         if abs(math.fsum(self.weights) - 1.0) > 4.0 * UNIT_ROUNDOFF or min(self.weights) < 0.0:
             raise ArgumentError("weights", self.weights, "a², b², c² of at least 0 that sum to 1")
         if self.radius is not None and not LEAST_RADIUS <= self.radius <= 1.0 / LEAST_RADIUS:
             raise ArgumentError("radius", self.radius, "a number whose square is neither 0 nor infinite, or None")
-        if self.frame is not None:
-            if self.radius is None or self.hard:
-                raise ArgumentError("frame", UNSHOWN, "None where rows are assigned, or measured in the unit ball")
-            square = (self.components.dimension,) * 2
-            if np.shape(self.frame) != square or not np.all(np.isfinite(self.frame)):
-                raise ArgumentError("frame", UNSHOWN, f"finite numbers of shape {square}")
 
     @cached_property
     def parts(self) -> Mapping[str, Part]:
@@ -273,9 +260,7 @@ class ClippedMoments:
         """Return the bound where logits are off by so much more."""
         u, d, k = UNIT_ROUNDOFF, self.components.dimension, self.components.count
         offsets = self.components.offsets
-        # 2.1·‖Q‖_F, or 1
-        lengths = 1.0 if self.frame is None else 2.1 * float(np.linalg.norm(self.frame))
-        norms = lengths * self._whitening_norms + np.linalg.norm(offsets, axis=1)
+        norms = self._whitening_norms + np.linalg.norm(offsets, axis=1)
         e = float((d + 2) * u * norms.max())
         moved = (d / 2.0 + 7.0) * u + (0.0 if self.radius is None else e / self.radius)
         rest = 2.3 * moved + (d + k + 12.0) * u
@@ -303,7 +288,7 @@ class ClippedMoments:
 
     def contributions_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return c(y) for each row, and γ of shape (K, n)."""
-        xp, y = array_namespace(y), self._framed(y)
+        xp = array_namespace(y)
         evidence = self._check_evidence(evidence)
         shares, z, shrink = self._shares_and_coordinates(
             y[None, :, :], None if evidence is None else evidence[None, :, :]
@@ -341,16 +326,12 @@ class ClippedMoments:
         In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
         a GPU is idle over a single product with so short a side.
         """
-        y, evidence = self._framed(y), self._check_evidence(evidence)
+        evidence = self._check_evidence(evidence)
         return self._host_sum(y, evidence) if is_numpy_array(y) else self._device_sum(y, evidence)
-
-    def _framed(self, y: Any) -> Any:
-        """Return Qy for each row."""
-        return y if self.frame is None else array_namespace(y).matmul(y, _beside(y, self.frame.T))
 
     def sum_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return the sum of the contributions, and γ of shape (K, n), of one pass."""
-        y, evidence = self._framed(y), self._check_evidence(evidence)
+        evidence = self._check_evidence(evidence)
         if not is_numpy_array(y):
             pieces: list[Any] = []
             total = self._device_sum(y, evidence, pieces)
