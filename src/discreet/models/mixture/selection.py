@@ -1,8 +1,8 @@
 """``SelectedModel``: private selection between models, such as mixtures with different numbers of components.
 
 Each candidate is fitted, and all are scored in one release. A tenth of the budget pays for the scores, clipped mean
-log-likelihoods (``mean_scores``); the candidates share the rest equally. Among the models whose score is within two
-standard deviations of the noise of the best one, the one with the fewest components is chosen.
+log-likelihoods (``mean_scores``); the candidates share the rest equally. Among the models whose score differs from
+the best by at most two standard deviations of the noise of both, the one with the fewest components is chosen.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class SelectedModel(Method[Components]):
         release = next(measures)(query)
         releases.append(release)
         scores, noise = mean_scores(query, release)
-        enough = np.flatnonzero(scores >= scores.max() - 2.0 * noise)
+        top = int(np.argmax(scores))
+        enough = np.flatnonzero(scores >= scores[top] - 2.0 * np.hypot(noise, noise[top]))
         best = min(enough, key=lambda place: (fitted[place].count, -scores[place]))
         return fitted[best], releases
 
