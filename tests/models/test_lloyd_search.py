@@ -101,8 +101,9 @@ def test_the_search_is_paid_from_the_same_budget():
 
     for epsilon in (0.05, 0.1, 0.3, 1.0, 4.0):
         assert sum(plan(epsilon).shares) == pytest.approx(1.0)
-    assert [plan(1.0, count).search_steps for count in (1, 2, 5, 20)] == [0, 5, 7, 10]
+    assert [plan(3.0, count).search_steps for count in (1, 2, 5, 20)] == [0, 5, 7, 10]
     assert plan(1e-4).search_steps == 0  # one Gaussian is all that can be seen
+    assert plan(0.05).search_steps == 0 < plan(0.5).search_steps  # noise would hide the clusters
 
 
 @pytest.mark.parametrize("value", [0.0, -1e150, 1e150, 5e-324])

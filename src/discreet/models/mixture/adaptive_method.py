@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
@@ -35,6 +36,8 @@ from discreet.records import Ball, Box
 
 __all__ = ["Adaptive"]
 
+Array = NDArray[np.float64]
+
 GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
 ROUNDS = 4  # releases of phase 1
 WORTHWHILE = 0.25  # most nats a column that the noise of one release may cost for further rounds to pay off
@@ -44,6 +47,7 @@ MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
+BLIND = 0.16  # noise of a centre, relative to the spread of its cluster, above which there is no search
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
@@ -187,8 +191,18 @@ class Adaptive(Method[Components]):
 
     @property
     def search_steps(self) -> int:
-        """The number of steps of the search, or none: with more components more centres must move."""
-        return 0 if self.is_single or not self.searches else int(4.0 + 1.5 * math.log2(self.count))
+        """The number of steps of the search, more for more components; none where noise would hide clusters."""
+        if self.is_single or not self.searches:
+            return 0
+        steps = int(4.0 + 1.5 * math.log2(self.count))
+        blind = self._search(steps).center_noise * self.count / self.rows > BLIND
+        return 0 if blind else steps
+
+    def _search(self, steps: int, scales: Array | None = None) -> LloydSearch:
+        """Return the search with so many steps."""
+        sensitivity = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else math.sqrt(2.0)
+        noise = sensitivity / math.sqrt(SEARCH * (1.0 - self.first) / steps * self.budget)
+        return LloydSearch(self.count, steps, noise, np.ones(self.shape.dimension) if scales is None else scales)
 
     @property
     def search_share(self) -> float:
@@ -266,10 +280,8 @@ class Adaptive(Method[Components]):
         fewest = FEWEST if growth else self.count
         found, releases = base, list[Release]()
         if self.search_steps:
-            sensitivity = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else math.sqrt(2.0)
-            noise = sensitivity / math.sqrt(self.search_share * self.budget)
-            scales = np.sqrt(np.diag(base.covariances[0]))  # every column counts by its standard deviation
-            search = LloydSearch(self.count, self.search_steps, noise, scales)
+            # Every column counts by its standard deviation
+            search = self._search(self.search_steps, np.sqrt(np.diag(base.covariances[0])))
 
             def measure(question: Question) -> Release:
                 releases.append(next(measures)(question))
