@@ -44,9 +44,8 @@ class MixtureFormula(Formula):
     **Measured.** ``GaussianMixture`` on components eight standard deviations apart, of random covariances, in 14
     settings of 1 to 3 components, 2 to 10 columns, 2,000 to 50,000 rows, ε from 0.3 to 1 and predictions from 0.001 to
     0.04 nats: the median error of ten fits was between 0.37 and 1.13 of the prediction, sampling error included. So it
-    is right within a factor of 3, and too high rather than too low. But from three components on about one fit in ten,
-    and more where groups lie close, ends with two components in one group. That costs some tenths of a nat, whatever ε
-    is, and is not in the formula.
+    is right within a factor of 3, and too high rather than too low. A fit that misses a group, which happens where
+    groups lie close or noise hides them, loses some tenths of a nat more (``GaussianMixture.diagnose``).
 
     The floor is the sampling error of a maximum likelihood fit, (number of parameters)/(2n) (Wilks 1938).
 
