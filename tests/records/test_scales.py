@@ -566,7 +566,7 @@ def test_rows_to_score_are_in_their_own_units(people):
         [people.age[:50], people.income[:50], people.admitted[:50].to_numpy().astype("M8[D]").astype(float)], axis=1
     )
     values = np.stack([rows[:, 0], np.log(rows[:, 1]), rows[:, 2]], axis=1)
-    assert scores == pytest.approx(model._components.log_density(values))
+    assert scores == pytest.approx(model._density.log_density(values))
     model.sample(10)
 
 
