@@ -614,6 +614,8 @@ class TestUse:
             {"guarantee_": None, "releases_": 5},
             {"losses_": []},
             {"weights_": [-1.0, 2.0]},
+            {"n_components_": [2.0, 2.0]},
+            {"n_components_": 2.0},
             {"means_": [[0.0]]},
             {"covariances_": (0.0 * np.array(facts["fitted"]["covariances_"])).tolist()},
         ):

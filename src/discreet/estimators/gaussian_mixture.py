@@ -31,7 +31,7 @@ from discreet.models.mixture.mixture_diagnosis import MixtureDiagnosis, diagnose
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.mixture.published_dpem import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
-from discreet.models.noisy_sums import released_rows
+from discreet.models.noisy_sums import count_noise, released_rows
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
 from discreet.scales import as_dates
@@ -41,6 +41,15 @@ Array = NDArray[np.float64]
 METHODS = ("adaptive", "joint", "paper")
 PUBLISHED_STEPS = 10
 LEAST_BACKGROUND, MOST_BACKGROUND = 1e-4, 0.01
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _candidate_share(candidates: int) -> float:
+    """Return the share of the budget of each of several candidates; all of it where there is one, or none to choose."""
+    return 1.0 if candidates <= 1 else (1.0 - SCORING) / candidates
 
 
 class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
@@ -171,12 +180,12 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a mixture."""
         super()._check_fitted()
+        if type(self.n_components_) is not int:
+            raise ArgumentError("n_components_", UNSHOWN, "a whole number")
         parts = (self.weights_, self.means_, self.covariances_)
         kind = choice("covariance_type", self.covariance_type, SHAPES)
         check_gaussians(("weights_", "means_", "covariances_"), parts, kind, self.n_components_, self.n_features_in_)
         _ = self._components.factors  # raises where a covariance is not positive definite
-        if type(self.n_components_) is not int:
-            raise ArgumentError("n_components_", UNSHOWN, "a whole number")
         share = self._background_share(PublicRows.from_releases(self.releases_))
         if type(self.background_) is not float or not math.isclose(self.background_, share, rel_tol=1e-6):
             raise ArgumentError("background_", UNSHOWN, f"{share}, as the parameters ask for")
@@ -223,7 +232,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
                     shape=shape,
                     prior=prior,
                     steps=steps,
-                    part=1.0 if len(counts) <= 1 else (1.0 - SCORING) / len(counts),
+                    part=_candidate_share(len(counts)),
                 )
 
             if self._is_auto:
@@ -232,18 +241,17 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
 
     def _background_share(self, rows: Any) -> float:
         """Return the share of the background, from public numbers."""
-        if not (isinstance(self.background, str) and self.background == "auto"):
+        if not _is_auto(self.background):
             return probability("background", self.background, accepted="a share in [0, 1), or 'auto'")
         if self.method != "adaptive":
             return 0.0
         guarantee = self._requested_guarantee(rows.neighbors)
-        sensitivity = math.sqrt(2.0) if rows.neighbors is Neighbors.REPLACE_ONE else 1.0
-        noise = sensitivity / normal_mu(guarantee.epsilon, guarantee.delta)  # of a count
+        noise = count_noise(normal_mu(guarantee.epsilon, guarantee.delta) ** 2, rows.neighbors)
         return min(max(noise / max(rows.size.units or GUESS, 1), LEAST_BACKGROUND), MOST_BACKGROUND)
 
     @property
     def _is_auto(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "auto"
+        return _is_auto(self.n_components)
 
     def _counts(self, curator: Curator | PublicRows) -> tuple[int, ...]:
         given: Any = self.n_components
@@ -311,10 +319,9 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         """
         components, losses = self._components, self.losses_
         public = PublicRows.from_releases(self.releases_)
-        sensitivity = math.sqrt(2.0) if public.neighbors is Neighbors.REPLACE_ONE else 1.0
-        noise = sensitivity * public.setting.max_rows / normal_mu(self.epsilon, self.delta)
-        if not self._is_auto and len(counts := self._counts(public)) > 1:
-            noise *= math.sqrt(len(counts) / (1.0 - SCORING))  # the candidates share the budget
+        counts = () if self._is_auto else self._counts(public)
+        budget = _candidate_share(len(counts)) * normal_mu(self.epsilon, self.delta) ** 2
+        noise = public.setting.max_rows * count_noise(budget, public.neighbors)
         counted = (release for release in reversed(self.releases_) if "counts" in release.parts)
         rows = released_rows(next(counted, self.releases_[-1]))
         again = None if self.guarantee_ is None else compose([*losses, *losses]).guarantee(self.delta)

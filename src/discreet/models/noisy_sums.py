@@ -5,10 +5,13 @@ Every function here is total: it accepts whatever finite numbers a release holds
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
+from discreet.guarantees import Neighbors
 
 Array = NDArray[np.float64]
 
@@ -21,6 +24,17 @@ def noise_std(release: Release, name: str) -> float:
     """Return the standard deviation of the noise on a part of a release, in the units of ``release[name]``."""
     assert release.noise is not None  # releases of moments have additive noise
     return float(np.sqrt(release.noise.variance)) / release.parts[name].weight
+
+
+def count_noise(budget: float, neighbors: Neighbors) -> float:
+    """Return the standard deviation of one of several counts that have the squared budget μ²: 1/μ, or √2/μ.
+
+    A row that is replaced leaves one count and enters another.
+
+    >>> round(count_noise(0.25, Neighbors.REPLACE_ONE), 3), count_noise(0.25, Neighbors.ADD_REMOVE)
+    (2.828, 2.0)
+    """
+    return math.sqrt((2.0 if neighbors is Neighbors.REPLACE_ONE else 1.0) / budget)
 
 
 def released_rows(release: Release, counts: str = "counts") -> float:

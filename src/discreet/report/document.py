@@ -178,9 +178,10 @@ def _parameters(model: Any) -> Facts:
     hidden = {"bounds", "schema", "random_state", "verbose", "classes", "target_bounds"}
     if getattr(model, "method", None) not in ("paper", "dplloyd"):
         hidden |= {"composition", "mechanisms"}  # which only these methods use
-    chosen = {name: f"auto: {getattr(model, name + '_'):.4g}" for name in ("background",) if hasattr(model, name + "_")}
     rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name not in hidden]
-    rows = [[name, chosen.get(name, value) if value == "auto" else value] for name, value in rows]
+    for row in rows:
+        if row[1] == "auto" and hasattr(model, f"{row[0]}_"):
+            row[1] = f"auto: {getattr(model, f'{row[0]}_'):.4g}"
     return Facts(["parameter", "value"], [row for row in rows if row[1] != "None"])
 
 

@@ -34,7 +34,7 @@ from discreet.models.noisy_sums import clip_to_ball, noise_std, positive_counts
 from discreet.queries.moments.clipped_moments import LLOYD, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
 
-__all__ = ["SMALLEST_RADIUS", "LloydSearch", "MovingCenters", "shrink_vectors"]
+__all__ = ["SMALLEST_RADIUS", "LloydSearch", "MovingCenters", "relative_noise", "shrink_vectors", "usual_steps"]
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,23 @@ MOST_CENTRES, ENOUGH = 1.5, 0.2  # centres a cluster at first; more than one whe
 LEAST_WITHIN = 0.2  # least share of all squared distances that is within clusters at the start
 SEEN = 2.0  # standard deviations of its noise that a count must exceed for the centre to stay
 SQUARES = 0.02, 0.7  # limits on the mean square of clipped rows, relative to the squared radius
+
+
+def usual_steps(count: int) -> int:
+    """Return the number of steps that suits so many clusters: with more of them more centres must move."""
+    return int(4.0 + 1.5 * math.log2(count))
+
+
+def relative_noise(noise: float, dimension: int) -> float:
+    """Return the noise of a centre in a step, relative to the radius of its cluster, times the rows of the cluster.
+
+    Parameters
+    ----------
+    noise : float
+        The standard deviation of a count that has the whole budget of the step.
+    dimension : int
+    """
+    return math.sqrt(dimension / LLOYD[1]) * noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +85,8 @@ class LloydSearch:
 
     @property
     def center_noise(self) -> float:
-        """The noise of a centre in a step, relative to the radius of its cluster, times the rows of the cluster."""
-        return math.sqrt(len(self.scales) / LLOYD[1]) * self.noise
+        """See ``relative_noise``."""
+        return relative_noise(self.noise, len(self.scales))
 
     def run(
         self, base: Components, rows: float, space: Box | Ball, rng: np.random.Generator, measure: Step

@@ -29,7 +29,7 @@ from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
-from discreet.models.clusters.lloyd_search import SMALLEST_RADIUS, LloydSearch, shrink_vectors
+from discreet.models.clusters.lloyd_search import SMALLEST_RADIUS, LloydSearch, shrink_vectors, usual_steps
 from discreet.models.method import Method
 from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
@@ -286,6 +286,5 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
     noise = noise_at(calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0])
     error = math.sqrt(d) * noise * count / max(GUESS if rows is None else rows, 1)  # of a centre, in a single step
     if steps is None:
-        # More centres need more moves; fewer steps suit where the noise of a centre is large
-        steps = int(max(min(4.0 + 1.5 * math.log2(count), 5.0 / error ** (1.0 / 3.0)), 4.0))
+        steps = max(min(usual_steps(count), int(5.0 / error ** (1.0 / 3.0))), 4)  # fewer where noise is large
     return RelocatingKMeans(count, noise, max(steps, 1), 0.04 + 0.2 * min(max(error - 0.2, 0.0), 0.8))

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
-from discreet.models.clusters.lloyd_search import LloydSearch
+from discreet.models.clusters.lloyd_search import LloydSearch, relative_noise, usual_steps
 from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import (
     AdaptiveMixture,
@@ -29,14 +28,12 @@ from discreet.models.mixture.cluster_start import start_at_clusters
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
-from discreet.models.noisy_sums import released_rows
+from discreet.models.noisy_sums import count_noise, released_rows
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["Adaptive"]
-
-Array = NDArray[np.float64]
 
 GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
 ROUNDS = 4  # releases of phase 1
@@ -191,23 +188,21 @@ class Adaptive(Method[Components]):
 
     @property
     def search_steps(self) -> int:
-        """The number of steps of the search, more for more components; none where noise would hide clusters."""
+        """The number of steps of the search; none where noise would hide clusters."""
         if self.is_single or not self.searches:
             return 0
-        steps = int(4.0 + 1.5 * math.log2(self.count))
-        blind = self._search(steps).center_noise * self.count / self.rows > BLIND
-        return 0 if blind else steps
-
-    def _search(self, steps: int, scales: Array | None = None) -> LloydSearch:
-        """Return the search with so many steps."""
-        sensitivity = 1.0 if self.neighbors is Neighbors.ADD_REMOVE else math.sqrt(2.0)
-        noise = sensitivity / math.sqrt(SEARCH * (1.0 - self.first) / steps * self.budget)
-        return LloydSearch(self.count, steps, noise, np.ones(self.shape.dimension) if scales is None else scales)
+        error = relative_noise(self._search_noise, self.shape.dimension) * self.count / self.rows
+        return 0 if error > BLIND else usual_steps(self.count)
 
     @property
     def search_share(self) -> float:
         """The share of the budget of one step of the search."""
-        return SEARCH * (1.0 - self.first) / max(self.search_steps, 1)
+        return SEARCH * (1.0 - self.first) / usual_steps(self.count)
+
+    @property
+    def _search_noise(self) -> float:
+        """The standard deviation of a count that has all of the budget of a step of the search."""
+        return count_noise(self.search_share * self.budget, self.neighbors)
 
     @property
     def has_growth(self) -> bool:
@@ -281,7 +276,8 @@ class Adaptive(Method[Components]):
         found, releases = base, list[Release]()
         if self.search_steps:
             # Every column counts by its standard deviation
-            search = self._search(self.search_steps, np.sqrt(np.diag(base.covariances[0])))
+            scales = np.sqrt(np.diag(base.covariances[0]))
+            search = LloydSearch(self.count, self.search_steps, self._search_noise, scales)
 
             def measure(question: Question) -> Release:
                 releases.append(next(measures)(question))

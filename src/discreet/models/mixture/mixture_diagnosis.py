@@ -29,14 +29,13 @@ from numpy.typing import NDArray
 from discreet.guarantees import Guarantee
 from discreet.models.mixture.mixture_reduction import SYNTHETIC, merge_pair
 from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
+from discreet.planning.mixture_formula import KEPT, LEVEL
 from discreet.queries.moments.clipped_moments import Components
 
 __all__ = ["MixtureDiagnosis", "diagnose"]
 
 Array = NDArray[np.float64]
 
-KEPT = 0.4  # of the squared budget, in what a mixture ends with (see planning.mixture_formula)
-LEVEL = 0.99  # of a component within the clipping radius
 SEEN = 3.0  # standard deviations that the rows of a component shall exceed
 WIDE = 8.0  # variance in some direction, relative to the other components, that is worth a word
 MOST_NAMED = 6  # in a sentence

@@ -109,7 +109,7 @@ class OneGaussian(MomentModel[Components]):
         # E‖·‖² of the noise: 2v for each variance, less what their mean has, and v for each entry off the diagonal
         own = _share(variances, 2.0 * noise * (d - 1), d - 1) if several else 0.0
         off = _share(correlations, noise * d * (d - 1), d * (d - 1) // 2) if several else 0.0
-        if off and self.spectral:
+        if self.spectral and max(own, off) > 0.0:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
             values = spectrum.shrunk_values - spectrum.shrunk_values.mean() + size
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))

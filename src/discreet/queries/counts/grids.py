@@ -93,9 +93,10 @@ Array = NDArray[np.float64]
 class ProjectedGrid(Grid):
     """How many rows lie in each cell of a grid along public directions.
 
-    It is for rows of too many columns for a grid over all of them. A row, moved into the space, is in one cell, so the
-    bounds are those of every grid, whatever the directions. Which cell it is, is decided by elementwise operations
-    alone, column by column and not by a matrix product, so it is a function of the row's own bits.
+    For rows of too many columns for a grid over all of them; k-means of earlier versions has releases of it. A row,
+    moved into the space, is in one cell, so the bounds are those of every grid, whatever the directions. Which cell it
+    is, is decided by elementwise operations alone, column by column and not by a matrix product, so it is a function of
+    the row's own bits.
 
     Parameters
     ----------
