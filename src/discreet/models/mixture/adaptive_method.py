@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import (
     AdaptiveMixture,
     Pool,
+    move_empty,
     split_heaviest,
     spread_over,
 )
@@ -44,7 +45,10 @@ MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
-BLIND = 0.16  # noise of a centre, relative to the spread of its cluster, above which there is no search
+# Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
+# and more with more of them, as a start without a search is then less likely to have one near each cluster
+BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
+MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components without rows move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
@@ -181,10 +185,10 @@ class Adaptive(Method[Components]):
 
     @property
     def earlier(self) -> Adaptive | None:
-        """The method without growth, and then without a search."""
+        """The method without growth, then without a search, and then without either."""
         if self.has_growth:
             return replace(self, grows=False)
-        return replace(self, grows=False, searches=False) if self.searches else None
+        return replace(self, grows=True, searches=False) if self.searches else None
 
     @property
     def search_steps(self) -> int:
@@ -192,7 +196,8 @@ class Adaptive(Method[Components]):
         if self.is_single or not self.searches:
             return 0
         error = relative_noise(self._search_noise, self.shape.dimension) * self.count / self.rows
-        return 0 if error > BLIND else usual_steps(self.count)
+        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND)
+        return 0 if error > limit else usual_steps(self.count)
 
     @property
     def search_share(self) -> float:
@@ -248,9 +253,8 @@ class Adaptive(Method[Components]):
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
             found, searched = self.search(base, rows, space, rng, measures)
-            mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
-            pool, more = expectation_maximization(mixture, Pool.empty(found), space, measures)
-            result, releases = pool.components, releases + searched + more
+            result, more = self.improve(found, base, rows, space, measures)
+            releases += searched + more
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
         return result, releases
@@ -293,6 +297,31 @@ class Adaptive(Method[Components]):
             found = split_heaviest(pool.components, min(2 * found.count, self.count), base, self.shape)
             releases += more
         return split_heaviest(found, self.count, base, self.shape), releases
+
+    def improve(
+        self, start: Components, base: Components, rows: float, space: Box | Ball, measures: Iterator[Step]
+    ) -> tuple[Components, list[Release]]:
+        """Return the components after all steps of phase 2, and their releases; some move on the way (``move_empty``).
+
+        Parameters
+        ----------
+        start : Components
+        base : Components
+            The Gaussian of phase 1.
+        rows : float
+            Their number, about.
+        space : Box or Ball
+        measures : iterator of callables
+        """
+        pool, releases = Pool.empty(start), list[Release]()
+        ends = sorted({round(part * self.steps) for part in (0.0, *MOVES, 1.0)})
+        for begin, end in pairwise(ends):
+            mixture = self.mixture(base, rows, self.count, self.step_share, pool.step + self.steps - begin)
+            pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
+            releases += more
+            if end < self.steps:
+                pool = move_empty(pool, self.shape)
+        return pool.components, releases
 
     def mixture(self, base: Components, rows: float, count: int, share: float, steps: int) -> AdaptiveMixture:
         """Return the model of some steps of EM.

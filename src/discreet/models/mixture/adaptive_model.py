@@ -7,6 +7,7 @@
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``noisy_estimates``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by
    more than noise can explain, and smaller where the noise of the new estimate is much larger than that of the pool.
+   Twice on the way components without rows move to halve wide ones (``move_empty``).
 3. The parameters of the next step follow from the pool by shrinkage. Means are shrunk to their common centre. A shared
    covariance is shrunk to that of phase 1 minus the scatter of the means. Each component's covariance is shrunk to the
    shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide.
@@ -52,6 +53,7 @@ LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
+SEEN = 3.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
 SPLIT = 0.6  # distance of the halves of a component from its mean, in standard deviations
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
@@ -336,14 +338,57 @@ def split_heaviest(components: Components, count: int, base: Components, shape: 
         values, vectors = np.linalg.eigh(whiten @ covariances[k] @ whiten.T)
         step = SPLIT * math.sqrt(values[-1]) * (factor @ vectors[:, -1])
         step *= np.sign(step[np.argmax(np.abs(step))])
-        if shape.name != "tied":  # one covariance for all
-            own = np.linalg.cholesky(covariances[k])
-            apart = np.linalg.solve(own, step)
-            rest = shape.restrict(np.eye(len(step)) - np.outer(apart, apart))
-            covariances[k] = shape.clear_rounding(own @ rest @ own.T)
+        covariances[k] = _halve(covariances[k], step, shape)
         weights[k] /= 2.0
         weights.append(weights[k])
         means.append(means[k] - step)
         covariances.append(covariances[k])
         means[k] = means[k] + step
     return Components(np.array(weights), clip_to_ball(np.array(means)), np.array(covariances))
+
+
+def move_empty(pool: Pool, shape: Shape) -> Pool:
+    """Return the pool, or an empty one in which components without rows have moved to halve others that are wide.
+
+    A component whose pooled count is below three standard deviations of its noise may go. One that has two clusters is
+    wide in the direction from one to the other: let S be the harmonic mean of the covariances, in which wide ones count
+    for little, and λ the largest eigenvalue of S⁻¹C_k. Two halves of covariance S, √(λ − 1) standard deviations to
+    either side of the mean, are a gain of about w_k(½ ln λ − ln 2) nats a row. So the components with the largest gains
+    are halved, those with a positive one.
+
+    >>> covariances = np.array([1.01, 0.01, 0.01]).reshape(3, 1, 1)
+    >>> three = Components(np.array([0.6, 0.3, 0.1]), np.array([[0.0], [0.9], [0.5]]), covariances)
+    >>> pool = replace(Pool.empty(three), counts=np.array([600.0, 300.0, 1.0]), count_noise=9.0)
+    >>> move_empty(pool, Shape("full", 1)).components.means.round(1).ravel().tolist()
+    [-1.0, 0.9, 1.0]
+    """
+    weights, means, covariances = (
+        part.copy() for part in (pool.components.weights, pool.components.means, pool.components.covariances)
+    )
+    is_empty = pool.counts < SEEN * math.sqrt(pool.count_noise)
+    empty, others = np.flatnonzero(is_empty), np.flatnonzero(~is_empty)
+    if not len(empty) or not len(others):
+        return pool
+    roots, shares = pool.components.whitening[others], weights[others] / weights[others].sum()
+    factor = np.linalg.cholesky(np.linalg.inv(np.einsum("k,kji,kjl->il", shares, roots, roots)))  # F with FFᵀ = S
+    whiten = np.linalg.inv(factor)
+    values, vectors = np.linalg.eigh(whiten @ covariances[others] @ whiten.T)  # the last one is λ
+    gains = weights[others] * (0.5 * np.log(values[:, -1]) - math.log(2.0))
+    halved = [i for i in np.argsort(-gains) if gains[i] > 0.0]
+    for moved, i in zip(empty, halved, strict=False):
+        k = others[i]
+        step = math.sqrt(values[i, -1] - 1.0) * (factor @ vectors[i, :, -1])
+        means[moved], means[k] = means[k] + step, means[k] - step
+        covariances[moved] = covariances[k] = _halve(covariances[k], step, shape)
+        weights[moved] = weights[k] = weights[k] / 2.0
+    return Pool.empty(Components(weights / weights.sum(), clip_to_ball(means), covariances)) if halved else pool
+
+
+def _halve(covariance: Array, step: Array, shape: Shape) -> Array:
+    """Return the covariance of two halves at ± ``step`` that together have this one, as far as the shape allows."""
+    if shape.name == "tied":  # one covariance for all
+        return covariance
+    own = np.linalg.cholesky(covariance)  # L
+    apart = np.linalg.solve(own, step)
+    rest = shape.restrict(np.eye(len(step)) - np.outer(apart, apart))  # L⁻¹(C − step·stepᵀ)L⁻ᵀ
+    return shape.clear_rounding(own @ rest @ own.T)
