@@ -1,0 +1,67 @@
+"""Components without rows move to clusters that have none of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.models.mixture import adaptive_method
+from discreet.models.mixture.adaptive_method import Adaptive
+from discreet.models.mixture.adaptive_model import Pool, move_empty
+from discreet.models.mixture.own_coordinates import Shape
+from discreet.noise import NotPrivateWarning
+from discreet.queries.moments.clipped_moments import SHAPES, Components
+
+CENTRES = np.array([[-0.5, 0.0], [-0.2, 0.3], [0.5, -0.2]])
+
+
+def furthest_centre(monkeypatch: pytest.MonkeyPatch, moves: tuple[float, ...]) -> float:
+    """Return the largest distance of a cluster from all means: one component starts on two clusters, one on none."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([centre + 0.03 * rng.standard_normal((3000, 2)) for centre in CENTRES])
+    wide = CENTRES[0] - CENTRES[1]
+    covariances = np.array([0.001 * np.eye(2) + 0.25 * np.outer(wide, wide), 0.001 * np.eye(2), 0.0001 * np.eye(2)])
+    means = np.array([CENTRES[:2].mean(axis=0), CENTRES[2], [0.0, -0.9]])
+    start = Components(np.array([0.6, 0.3, 0.1]), means, covariances)
+    monkeypatch.setattr(Adaptive, "search_steps", 0)
+    monkeypatch.setattr(Adaptive, "search", lambda *_: (start, []))
+    monkeypatch.setattr(adaptive_method, "MOVES", moves)
+    with pytest.warns(NotPrivateWarning):
+        mixture = dp.GaussianMixture(3, epsilon=2.0, bounds=dp.Ball(radius=1.0), random_state=0).fit(rows)
+    return float(np.linalg.norm(mixture.means_[:, None] - CENTRES, axis=2).min(axis=0).max())
+
+
+def test_a_cluster_without_a_component_gets_the_one_that_has_no_rows(monkeypatch):
+    assert furthest_centre(monkeypatch, adaptive_method.MOVES) < 0.02
+    assert furthest_centre(monkeypatch, ()) > 0.1  # EM alone leaves it there
+
+
+def pool_with(counts: list[float], widths: list[float], shape: str, d: int = 2) -> Pool:
+    covariances = np.array([width**2 * np.eye(d) for width in widths])
+    covariances[:, 0, 0] *= 1.0 if shape in ("spherical", "tied") else 4.0
+    means = np.linspace(-0.9, 0.9, len(counts))[:, None] * np.eye(d)[0]
+    components = Components(np.full(len(counts), 1.0 / len(counts)), means, covariances)
+    return replace(Pool.empty(components), step=1, counts=np.array(counts), count_noise=1.0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nothing_moves_where_all_have_rows_or_none_is_wide(shape):
+    for counts, widths in (([50.0] * 3, [0.3, 0.01, 0.01]), ([50.0, 50.0, 1.0], [0.1] * 3), ([1.0] * 3, [0.1] * 3)):
+        pool = pool_with(counts, widths, shape)
+        assert move_empty(pool, Shape(shape, 2)) is pool
+
+
+@pytest.mark.parametrize("shape", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("count", [-1e150, 0.0, 1e150])
+def test_whatever_was_released_gives_components(shape, count):
+    for widths in ([1.0, 1e-3, 1e-3, 1e-3], [1e-3, 1.0, 1e-3, 1.0]):
+        pool = pool_with([1e4, 1e150, count, -1e150], widths, shape, d=3)
+        result = move_empty(pool, Shape(shape, 3)).components
+        assert np.isfinite(result.whitening).all()
+        assert result.weights.sum() == pytest.approx(1.0)
+        assert np.linalg.norm(result.means, axis=1).max() <= 1.0 + 1e-12
+        if shape != "full":
+            assert result.is_diagonal
