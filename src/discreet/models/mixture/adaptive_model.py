@@ -52,6 +52,7 @@ FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to 
 LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
+NARROWER, MOST_EDGE = 2.5, 0.9  # of √(vd), by which an eigenvalue is below 1 and not shrunk; never where that is more
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
 SEEN = 3.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
 SPLIT = 0.6  # distance of the halves of a component from its mean, in standard deviations
@@ -240,12 +241,13 @@ class AdaptiveMixture(MomentModel[Pool]):
         return centre + factors[:, None] * (pool.means - centre), between  # centre + f_k(m_k − centre)
 
     def _shared_factor(self, pool: Pool, weights: Array, between: Array) -> Array:
-        """Return the Cholesky factor of the covariance to which those of the components are shrunk.
+        """Return S, with SSᵀ the covariance to which those of the components are shrunk.
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
         covariance within components is E = I − ``between``. The weighted mean of the components' covariances is shrunk
         to it, in coordinates in which it is I: where clusters are far apart, noise along the directions in which they
-        differ is as small as the clusters are narrow there.
+        differ is as small as the clusters are narrow there. How narrow, E does not tell: it is a difference of large
+        numbers. So eigenvalues that are below 1 by more than noise explains are not shrunk with the others.
         """
         shape, d = self.shape, self.shape.dimension
         expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)
@@ -258,9 +260,14 @@ class AdaptiveMixture(MomentModel[Pool]):
         mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # F⁻¹(Σ p_k C_k)F⁻ᵀ
         away = mean - np.eye(d)
         noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
-        share = shrinkage_factor(noise, float((away**2).sum()), shape.numbers, SHAPE_CAUTION)  # f
-        least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), MOST_FLOOR)  # 2f√(vd)
-        return np.asarray(factor @ np.linalg.cholesky(clip_eigenvalues(np.eye(d) + share * away, least, MOST_SHARED)))
+        spread = math.sqrt(noise * d / shape.energy())  # √(vd): noise spreads eigenvalues by twice that to either side
+        values, vectors = np.linalg.eigh(away)
+        edge = NARROWER * spread
+        narrow = (values < -edge) & (edge < MOST_EDGE) & (shape.numbers > d)
+        share = shrinkage_factor(noise, float((values[~narrow] ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
+        least = np.where(narrow, LEAST_RATIO, min(max(2.0 * share * spread, LEAST_RATIO), MOST_FLOOR))
+        kept = np.where(narrow, -np.sqrt(np.maximum(values**2 - edge**2, 0.0)), share * values)
+        return np.asarray(factor @ (vectors * np.sqrt(np.clip(1.0 + kept, least, MOST_SHARED))))
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.
