@@ -1,4 +1,4 @@
-"""Components without rows move to clusters that have none of their own."""
+"""Components that are not needed move to clusters that have none of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.models.mixture import adaptive_method
 from discreet.models.mixture.adaptive_method import Adaptive
-from discreet.models.mixture.adaptive_model import Pool, move_empty
+from discreet.models.mixture.adaptive_model import Pool, move_spare
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES, Components
@@ -18,14 +18,25 @@ from discreet.queries.moments.clipped_moments import SHAPES, Components
 CENTRES = np.array([[-0.5, 0.0], [-0.2, 0.3], [0.5, -0.2]])
 
 
-def furthest_centre(monkeypatch: pytest.MonkeyPatch, moves: tuple[float, ...]) -> float:
-    """Return the largest distance of a cluster from all means: one component starts on two clusters, one on none."""
+NARROW = 0.001 * np.eye(2)
+ON_TWO = NARROW + 0.25 * np.outer(CENTRES[0] - CENTRES[1], CENTRES[0] - CENTRES[1])
+BETWEEN = CENTRES[:2].mean(axis=0)
+STARTS = {
+    "one without rows": Components(
+        np.array([0.6, 0.3, 0.1]), np.array([BETWEEN, CENTRES[2], [0.0, -0.9]]), np.array([ON_TWO, NARROW, NARROW])
+    ),
+    "two at one cluster": Components(
+        np.array([0.6, 0.2, 0.2]),
+        np.array([BETWEEN, CENTRES[2] - 0.02, CENTRES[2] + 0.02]),
+        np.array([ON_TWO, NARROW, NARROW]),
+    ),
+}
+
+
+def furthest_centre(monkeypatch: pytest.MonkeyPatch, start: Components, moves: tuple[float, ...]) -> float:
+    """Return the largest distance of a cluster from all means, after a fit from a given start."""
     rng = np.random.default_rng(0)
     rows = np.concatenate([centre + 0.03 * rng.standard_normal((3000, 2)) for centre in CENTRES])
-    wide = CENTRES[0] - CENTRES[1]
-    covariances = np.array([0.001 * np.eye(2) + 0.25 * np.outer(wide, wide), 0.001 * np.eye(2), 0.0001 * np.eye(2)])
-    means = np.array([CENTRES[:2].mean(axis=0), CENTRES[2], [0.0, -0.9]])
-    start = Components(np.array([0.6, 0.3, 0.1]), means, covariances)
     monkeypatch.setattr(Adaptive, "search_steps", 0)
     monkeypatch.setattr(Adaptive, "search", lambda *_: (start, []))
     monkeypatch.setattr(adaptive_method, "MOVES", moves)
@@ -34,9 +45,10 @@ def furthest_centre(monkeypatch: pytest.MonkeyPatch, moves: tuple[float, ...]) -
     return float(np.linalg.norm(mixture.means_[:, None] - CENTRES, axis=2).min(axis=0).max())
 
 
-def test_a_cluster_without_a_component_gets_the_one_that_has_no_rows(monkeypatch):
-    assert furthest_centre(monkeypatch, adaptive_method.MOVES) < 0.02
-    assert furthest_centre(monkeypatch, ()) > 0.1  # EM alone leaves it there
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+def test_a_cluster_without_a_component_gets_one_that_is_not_needed(start, monkeypatch):
+    assert furthest_centre(monkeypatch, start, adaptive_method.MOVES) < 0.02
+    assert furthest_centre(monkeypatch, start, ()) > 0.1  # EM alone leaves it there
 
 
 def pool_with(counts: list[float], widths: list[float], shape: str, d: int = 2) -> Pool:
@@ -51,7 +63,7 @@ def pool_with(counts: list[float], widths: list[float], shape: str, d: int = 2) 
 def test_nothing_moves_where_all_have_rows_or_none_is_wide(shape):
     for counts, widths in (([50.0] * 3, [0.3, 0.01, 0.01]), ([50.0, 50.0, 1.0], [0.1] * 3), ([1.0] * 3, [0.1] * 3)):
         pool = pool_with(counts, widths, shape)
-        assert move_empty(pool, Shape(shape, 2)) is pool
+        assert move_spare(pool, Shape(shape, 2), np.random.default_rng(0)) is pool
 
 
 @pytest.mark.parametrize("shape", ["full", "diag", "spherical"])
@@ -59,7 +71,7 @@ def test_nothing_moves_where_all_have_rows_or_none_is_wide(shape):
 def test_whatever_was_released_gives_components(shape, count):
     for widths in ([1.0, 1e-3, 1e-3, 1e-3], [1e-3, 1.0, 1e-3, 1.0]):
         pool = pool_with([1e4, 1e150, count, -1e150], widths, shape, d=3)
-        result = move_empty(pool, Shape(shape, 3)).components
+        result = move_spare(pool, Shape(shape, 3), np.random.default_rng(0)).components
         assert np.isfinite(result.whitening).all()
         assert result.weights.sum() == pytest.approx(1.0)
         assert np.linalg.norm(result.means, axis=1).max() <= 1.0 + 1e-12

@@ -21,7 +21,7 @@ from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import (
     AdaptiveMixture,
     Pool,
-    move_empty,
+    move_spare,
     split_heaviest,
     spread_over,
 )
@@ -48,7 +48,7 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 # Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
 # and more with more of them, as a start without a search is then less likely to have one near each cluster
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
-MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components without rows move
+MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
@@ -253,7 +253,7 @@ class Adaptive(Method[Components]):
             result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
             found, searched = self.search(base, rows, space, rng, measures)
-            result, more = self.improve(found, base, rows, space, measures)
+            result, more = self.improve(found, base, rows, space, rng, measures)
             releases += searched + more
         if self.prior is not None:
             result = self.prior.mode(rows * result.weights, result.means, result.covariances)
@@ -299,9 +299,15 @@ class Adaptive(Method[Components]):
         return split_heaviest(found, self.count, base, self.shape), releases
 
     def improve(
-        self, start: Components, base: Components, rows: float, space: Box | Ball, measures: Iterator[Step]
+        self,
+        start: Components,
+        base: Components,
+        rows: float,
+        space: Box | Ball,
+        rng: np.random.Generator,
+        measures: Iterator[Step],
     ) -> tuple[Components, list[Release]]:
-        """Return the components after all steps of phase 2, and their releases; some move on the way (``move_empty``).
+        """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
 
         Parameters
         ----------
@@ -311,6 +317,8 @@ class Adaptive(Method[Components]):
         rows : float
             Their number, about.
         space : Box or Ball
+        rng : Generator
+            For synthetic rows.
         measures : iterator of callables
         """
         pool, releases = Pool.empty(start), list[Release]()
@@ -320,7 +328,7 @@ class Adaptive(Method[Components]):
             pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
             releases += more
             if end < self.steps:
-                pool = move_empty(pool, self.shape)
+                pool = move_spare(pool, self.shape, rng)
         return pool.components, releases
 
     def mixture(self, base: Components, rows: float, count: int, share: float, steps: int) -> AdaptiveMixture:

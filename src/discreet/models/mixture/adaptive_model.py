@@ -7,7 +7,7 @@
    (``own_coordinates``), and the estimates are mapped back to the unit ball and pooled with those of the earlier steps
    (``noisy_estimates``). The gain of step t is t^(−0.6). It is larger where the new estimate differs from the pool by
    more than noise can explain, and smaller where the noise of the new estimate is much larger than that of the pool.
-   Twice on the way components without rows move to halve wide ones (``move_empty``).
+   Twice on the way components that are not needed move to halve wide ones (``move_spare``).
 3. The parameters of the next step follow from the pool by shrinkage. Means are shrunk to their common centre. A shared
    covariance is shrunk to that of phase 1 minus the scatter of the means. Each component's covariance is shrunk to the
    shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide.
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from discreet.door import Release
+from discreet.models.mixture.mixture_reduction import SYNTHETIC, closest_pair, merge_pair
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import WORTH, Clipping, Shape
 from discreet.models.noisy_estimates import Estimate, forgetting_gain, shrink_means, shrinkage_factor
@@ -54,6 +55,8 @@ LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
 NARROWER, MOST_EDGE = 2.5, 0.9  # of √(vd), by which an eigenvalue is below 1 and not shrunk; never where that is more
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
+SAME = 0.01  # nats a row that merging two components may lose
+LEAST_WEIGHT = 1e-9  # of a component that is about to move
 SEEN = 3.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
 SPLIT = 0.6  # distance of the halves of a component from its mean, in standard deviations
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
@@ -354,41 +357,74 @@ def split_heaviest(components: Components, count: int, base: Components, shape: 
     return Components(np.array(weights), clip_to_ball(np.array(means)), np.array(covariances))
 
 
-def move_empty(pool: Pool, shape: Shape) -> Pool:
-    """Return the pool, or an empty one in which components without rows have moved to halve others that are wide.
+def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
+    """Return the pool, or an empty one in which components that are not needed have moved to halve wide ones.
 
-    A component whose pooled count is below three standard deviations of its noise may go. One that has two clusters is
-    wide in the direction from one to the other: let S be the harmonic mean of the covariances, in which wide ones count
-    for little, and λ the largest eigenvalue of S⁻¹C_k. Two halves of covariance S, √(λ − 1) standard deviations to
-    either side of the mean, are a gain of about w_k(½ ln λ − ln 2) nats a row. So the components with the largest gains
-    are halved, those with a positive one.
+    *Wide.* A component that has two clusters is wide in the direction from one to the other. Let S be the harmonic mean
+    of the covariances, in which wide ones count for little, and λ the largest eigenvalue of S⁻¹C_k. Two halves of
+    covariance S, √(λ − 1) standard deviations to either side of the mean, gain about w_k(½ ln λ − ln 2) nats a row.
+
+    *Not needed.* A component whose pooled count is below three standard deviations of its noise; and one of two whose
+    merging loses less than a hundredth of a nat, on synthetic rows, and less than half of what halving another gains.
 
     >>> covariances = np.array([1.01, 0.01, 0.01]).reshape(3, 1, 1)
     >>> three = Components(np.array([0.6, 0.3, 0.1]), np.array([[0.0], [0.9], [0.5]]), covariances)
     >>> pool = replace(Pool.empty(three), counts=np.array([600.0, 300.0, 1.0]), count_noise=9.0)
-    >>> move_empty(pool, Shape("full", 1)).components.means.round(1).ravel().tolist()
+    >>> moved = move_spare(pool, Shape("full", 1), np.random.default_rng(0))
+    >>> moved.components.means.round(1).ravel().tolist()
     [-1.0, 0.9, 1.0]
     """
-    weights, means, covariances = (
-        part.copy() for part in (pool.components.weights, pool.components.means, pool.components.covariances)
-    )
-    is_empty = pool.counts < SEEN * math.sqrt(pool.count_noise)
-    empty, others = np.flatnonzero(is_empty), np.flatnonzero(~is_empty)
-    if not len(empty) or not len(others):
+    empty = pool.counts < SEEN * math.sqrt(pool.count_noise)
+    if empty.all():
         return pool
-    roots, shares = pool.components.whitening[others], weights[others] / weights[others].sum()
+    components, spare, used = pool.components, np.flatnonzero(empty).tolist(), np.flatnonzero(~empty)
+    roots, shares = components.whitening[used], components.weights[used] / components.weights[used].sum()
     factor = np.linalg.cholesky(np.linalg.inv(np.einsum("k,kji,kjl->il", shares, roots, roots)))  # F with FFᵀ = S
     whiten = np.linalg.inv(factor)
-    values, vectors = np.linalg.eigh(whiten @ covariances[others] @ whiten.T)  # the last one is λ
-    gains = weights[others] * (0.5 * np.log(values[:, -1]) - math.log(2.0))
-    halved = [i for i in np.argsort(-gains) if gains[i] > 0.0]
-    for moved, i in zip(empty, halved, strict=False):
-        k = others[i]
+    values, vectors = np.linalg.eigh(whiten @ components.covariances[used] @ whiten.T)  # the last one is λ
+    gains = shares * (0.5 * np.log(values[:, -1]) - math.log(2.0))
+    wide = [int(i) for i in np.argsort(-gains) if gains[i] > 0.0]
+    while len(spare) < len(wide):
+        halved = [int(used[i]) for i in wide[: len(spare) + 1]]
+        merged = _merge_alike(components, [*spare, *halved], min(SAME, 0.5 * float(gains[wide[len(spare)]])), rng)
+        if merged is None:
+            break
+        components, freed = merged
+        spare.append(freed)
+    if not wide or not spare:
+        return pool
+    weights, means, covariances = (
+        part.copy() for part in (components.weights, components.means, components.covariances)
+    )
+    for moved, i in zip(spare, wide, strict=False):
+        k = used[i]
         step = math.sqrt(values[i, -1] - 1.0) * (factor @ vectors[i, :, -1])
         means[moved], means[k] = means[k] + step, means[k] - step
         covariances[moved] = covariances[k] = _halve(covariances[k], step, shape)
         weights[moved] = weights[k] = weights[k] / 2.0
-    return Pool.empty(Components(weights / weights.sum(), clip_to_ball(means), covariances)) if halved else pool
+    return Pool.empty(Components(weights / weights.sum(), clip_to_ball(means), covariances))
+
+
+def _merge_alike(
+    components: Components, taken: list[int], most: float, rng: np.random.Generator
+) -> tuple[Components, int] | None:
+    """Return the mixture with two components merged into the first of them, and the number of the other.
+
+    None where that loses more than ``most`` nats a row, or where there are no two but those ``taken``.
+    """
+    free = [k for k in range(components.count) if k not in taken]
+    if len(free) < 2:
+        return None
+    kept, gone = closest_pair(components, free)
+    both = merge_pair(components, kept, gone)
+    parts = [part.copy() for part in (components.weights, components.means, components.covariances)]
+    for part, value in zip(parts, (both.weights, both.means, both.covariances), strict=True):
+        part[kept] = value[0]
+    parts[0][gone] = LEAST_WEIGHT
+    result = Components(parts[0] / parts[0].sum(), parts[1], parts[2])
+    rows, _ = components.sample(SYNTHETIC, rng)
+    lost = float((components.log_density(rows) - result.log_density(rows)).mean())
+    return (result, gone) if lost <= most else None
 
 
 def _halve(covariance: Array, step: Array, shape: Shape) -> Array:

@@ -25,7 +25,7 @@ from scipy.special import xlogy
 
 from discreet.queries.moments.clipped_moments import Components
 
-__all__ = ["SYNTHETIC", "merge_pair", "most_likely_reductions", "reductions"]
+__all__ = ["SYNTHETIC", "closest_pair", "merge_pair", "most_likely_reductions", "reductions"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -62,6 +62,18 @@ def merge_pair(components: Components, one: int, other: int) -> Components:
     """Return the single component that two of them merge into, with the weight of both."""
     pieces = _Pieces(components.weights, components.means, components.covariances)
     return Components(*pieces.merged(one, np.array([other])))
+
+
+def closest_pair(components: Components, among: list[int]) -> tuple[int, int]:
+    """Return the two of some components whose merging loses least, if it is known of which one a row is."""
+    pieces = _Pieces(components.weights, components.means, components.covariances)
+    pairs = []
+    for i, k in enumerate(among):
+        earlier = np.array(among[:i], dtype=np.intp)
+        losses = pieces.losses(k, earlier, labels=1.0) if i else ()
+        pairs += [(float(loss), int(j), k) for loss, j in zip(losses, earlier, strict=True)]
+    _, one, other = min(pairs)
+    return min(one, other), max(one, other)
 
 
 def most_likely_reductions(components: Components, rows: Array, most: int) -> Iterator[Components]:
