@@ -389,8 +389,9 @@ def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
         merged = _merge_alike(components, [*spare, *halved], min(SAME, 0.5 * float(gains[wide[len(spare)]])), rng)
         if merged is None:
             break
-        components, freed = merged
-        spare.append(freed)
+        components, pair = merged
+        spare.append(pair[1])
+        wide = [i for i in wide if used[i] not in pair]
     if not wide or not spare:
         return pool
     weights, means, covariances = (
@@ -407,8 +408,8 @@ def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
 
 def _merge_alike(
     components: Components, taken: list[int], most: float, rng: np.random.Generator
-) -> tuple[Components, int] | None:
-    """Return the mixture with two components merged into the first of them, and the number of the other.
+) -> tuple[Components, tuple[int, int]] | None:
+    """Return the mixture with two components merged into the first of them, and which two they are.
 
     None where that loses more than ``most`` nats a row, or where there are no two but those ``taken``.
     """
@@ -424,7 +425,7 @@ def _merge_alike(
     result = Components(parts[0] / parts[0].sum(), parts[1], parts[2])
     rows, _ = components.sample(SYNTHETIC, rng)
     lost = float((components.log_density(rows) - result.log_density(rows)).mean())
-    return (result, gone) if lost <= most else None
+    return (result, (kept, gone)) if lost <= most else None
 
 
 def _halve(covariance: Array, step: Array, shape: Shape) -> Array:
