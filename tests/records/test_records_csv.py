@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
+import tempfile
 
 import numpy as np
 import pytest
 
+import discreet as dp
+from discreet.noise import NotPrivateWarning
 from discreet.records import Category, Number, Schema, Table, as_records
-from discreet.records.sources import csv_files
+from discreet.records.sources import csv_files, stored
 from discreet.records.sources.csv_files import CsvEngine, csv_header
+from discreet.records.sources.stored import StoredSource
 from effort import measured, size
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -175,3 +180,86 @@ def test_a_file_that_is_gone_fails_without_its_words(tmp_path):
         with pytest.raises(OSError, match="failed to answer") as caught:
             fails()
         assert caught.value.__context__ is None
+
+
+class TestKeptColumns:
+    """Cells are parsed once, and every reading gives the same rows."""
+
+    @staticmethod
+    def table(path, rows=500):
+        rng = np.random.default_rng(0)
+        cells = zip(rng.normal(size=rows), rng.normal(size=rows), rng.integers(0, 3, rows), range(rows), strict=True)
+        lines = [f"{a},{'' if k % 7 == 0 else b},{'uvw'[g]},{k // 3}" for a, b, g, k in cells]
+        path.write_text("\n".join(["a,b,g,person", *lines, ""]))
+
+    @staticmethod
+    def opened(path):
+        columns = {"a": Number(-1, 1), "b": Number(-2, 2, missing="fill", fill=0.5), "g": Category(["u", "v"])}
+        return as_records(path, schema=Schema(columns, unit="person", max_rows=2))
+
+    @staticmethod
+    def rows(records):
+        return [(block.x.tolist(), block.codes.tolist()) for block in records.blocks()]
+
+    def test_a_fit_parses_each_line_once(self, tmp_path, monkeypatch):
+        parsed, parse = [], CsvEngine._table
+        monkeypatch.setattr(CsvEngine, "_table", lambda *given: parsed.append(given[2]) or parse(*given))
+        self.table(tmp_path / "t.csv")
+        model = dp.GaussianMixture(2, bounds={"a": (-1, 1), "b": (-1, 1)}, random_state=0)
+        with pytest.warns(NotPrivateWarning):
+            model.fit(tmp_path / "t.csv")
+        assert len(model.releases_) > 10
+        assert parsed == [["a", "b"]]
+
+    def test_columns_that_are_read_later_are_parsed_then(self, tmp_path, monkeypatch):
+        self.table(tmp_path / "t.csv")
+        parsed, parse = [], CsvEngine._table
+        monkeypatch.setattr(CsvEngine, "_table", lambda *given: parsed.append(given[2]) or parse(*given))
+        records = as_records(tmp_path / "t.csv", schema=Schema({"a": Number(-1, 1), "b": Number(-1, 1)}))
+        for names in (["a"], ["b"], ["a", "b"], ["a"]):
+            list(records.only(names).blocks())
+        assert parsed == [["a"], ["b"]]
+
+    @pytest.mark.parametrize("place", ["a temporary file", "no place"])
+    def test_wherever_they_are_kept_the_rows_are_the_same(self, place, tmp_path, monkeypatch):
+        self.table(tmp_path / "t.csv")
+        monkeypatch.setattr(CsvEngine, "parses", False)
+        streamed = self.rows(self.opened(tmp_path / "t.csv"))
+        monkeypatch.setattr(CsvEngine, "parses", True)
+        in_memory = self.rows(self.opened(tmp_path / "t.csv"))
+        monkeypatch.setattr(stored, "IN_MEMORY", 0)
+        (tmp_path / "temporary").mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+        if place == "no place":
+            monkeypatch.setattr(os, "posix_fallocate", full_disk)
+        records = self.opened(tmp_path / "t.csv")
+        assert self.rows(records) == self.rows(records) == in_memory == streamed
+        assert not list((tmp_path / "temporary").iterdir())
+
+    def test_a_file_that_is_written_anew_is_parsed_anew(self, tmp_path):
+        path = tmp_path / "t.csv"
+        self.table(path)
+        records = self.opened(path)
+        before = self.rows(records)
+        self.table(path, rows=300)
+        after = self.rows(records)
+        assert after == self.rows(self.opened(path)) != before
+
+    def test_columns_of_two_states_of_a_file_are_not_put_together(self, tmp_path, monkeypatch):
+        path = tmp_path / "t.csv"
+        path.write_text("a,b\n" + "0.1,0.1\n" * 100)
+        records = as_records(path, schema=Schema({"a": Number(0, 1), "b": Number(0, 1)}))
+        list(records.only(["a"]).blocks())
+        frames = StoredSource._frames
+
+        def changed(source, names):
+            path.write_text("a,b\n" + "0.9,0.9\n" * 100)  # between the look at its state and the reading
+            return frames(source, names)
+
+        monkeypatch.setattr(StoredSource, "_frames", changed)
+        (block,) = records.blocks()
+        assert block.x.tolist() == [[0.9, 0.9]] * 100
+
+
+def full_disk(*_):
+    raise OSError(28, "No space left on device")
