@@ -322,9 +322,9 @@ class Adaptive(Method[Components]):
         measures : iterator of callables
         """
         pool, releases = Pool.empty(start), list[Release]()
+        mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
         ends = sorted({round(part * self.steps) for part in (0.0, *MOVES, 1.0)})
         for begin, end in pairwise(ends):
-            mixture = self.mixture(base, rows, self.count, self.step_share, pool.step + self.steps - begin)
             pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
             releases += more
             if end < self.steps:

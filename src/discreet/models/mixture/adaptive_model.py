@@ -55,10 +55,10 @@ LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
 NARROWER, MOST_EDGE = 2.5, 0.9  # of √(vd), by which an eigenvalue is below 1 and not shrunk; never where that is more
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
-SAME = 0.01  # nats a row that merging two components may lose
+SAME = 0.005  # nats a row that merging two components may lose
 LEAST_WEIGHT = 1e-9  # of a component that is about to move
-SEEN = 3.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
-SPLIT = 0.6  # distance of the halves of a component from its mean, in standard deviations
+SEEN = 2.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
+SPLIT, APART = 0.6, 0.8  # distance of the halves of a component from its mean, in standard deviations; of a wide one
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
@@ -80,7 +80,7 @@ class Pool:
         The variance of each pooled count.
     mean_noise, covariance_noise : array of shape (K,)
         Variances of the noise in the coordinates of ``frames``: that of each coordinate of the mean, and the v of the
-        covariance.
+        covariance. Infinite where nothing is known yet.
     frames : array of shape (K, d, d)
         A: the noise is white in the coordinates of its factor.
     """
@@ -207,7 +207,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         Below, m, C, v and A are those of the pool, and m', C', v' and A' = LLᵀ those of the new estimate.
         """
         frame = params.components.covariances[k]  # A'
-        if params.step == 0:
+        if params.step == 0 or math.isinf(params.covariance_noise[k]):  # nothing is known yet
             return *mean, *covariance, frame
         shape, d, whiten = self.shape, self.shape.dimension, params.components.whitening[k]  # L⁻¹
         old_mean = Estimate(params.means[k], float(params.mean_noise[k]))
@@ -358,23 +358,24 @@ def split_heaviest(components: Components, count: int, base: Components, shape: 
 
 
 def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
-    """Return the pool, or an empty one in which components that are not needed have moved to halve wide ones.
+    """Return the pool in which components that are not needed have moved to halve wide ones; of these nothing is known.
 
     *Wide.* A component that has two clusters is wide in the direction from one to the other. Let S be the harmonic mean
-    of the covariances, in which wide ones count for little, and λ the largest eigenvalue of S⁻¹C_k. Two halves of
-    covariance S, √(λ − 1) standard deviations to either side of the mean, gain about w_k(½ ln λ − ln 2) nats a row.
+    of the covariances, in which wide ones count for little, and λ the largest eigenvalue of S⁻¹C_k. If each cluster has
+    the covariance S, two components gain about w_k(½ ln λ − ln 2) nats a row. They start 0.8 standard deviations to
+    either side of the mean: a component may also be wide because its rows are.
 
-    *Not needed.* A component whose pooled count is below three standard deviations of its noise; and one of two whose
-    merging loses less than a hundredth of a nat, on synthetic rows, and less than half of what halving another gains.
+    *Not needed.* A component whose pooled count is below two standard deviations of its noise; and one of two whose
+    merging loses less than 0.005 nats, on synthetic rows, and less than half of what halving another one gains.
 
     >>> covariances = np.array([1.01, 0.01, 0.01]).reshape(3, 1, 1)
     >>> three = Components(np.array([0.6, 0.3, 0.1]), np.array([[0.0], [0.9], [0.5]]), covariances)
     >>> pool = replace(Pool.empty(three), counts=np.array([600.0, 300.0, 1.0]), count_noise=9.0)
     >>> moved = move_spare(pool, Shape("full", 1), np.random.default_rng(0))
     >>> moved.components.means.round(1).ravel().tolist()
-    [-1.0, 0.9, 1.0]
+    [-0.8, 0.9, 0.8]
     """
-    empty = pool.counts < SEEN * math.sqrt(pool.count_noise)
+    empty, changed = pool.counts < SEEN * math.sqrt(pool.count_noise), np.zeros(len(pool.counts), dtype=np.bool_)
     if empty.all():
         return pool
     components, spare, used = pool.components, np.flatnonzero(empty).tolist(), np.flatnonzero(~empty)
@@ -391,6 +392,7 @@ def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
             break
         components, pair = merged
         spare.append(pair[1])
+        changed[list(pair)] = True
         wide = [i for i in wide if used[i] not in pair]
     if not wide or not spare:
         return pool
@@ -399,11 +401,19 @@ def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
     )
     for moved, i in zip(spare, wide, strict=False):
         k = used[i]
-        step = math.sqrt(values[i, -1] - 1.0) * (factor @ vectors[i, :, -1])
+        step = APART * math.sqrt(values[i, -1]) * (factor @ vectors[i, :, -1])
         means[moved], means[k] = means[k] + step, means[k] - step
         covariances[moved] = covariances[k] = _halve(covariances[k], step, shape)
         weights[moved] = weights[k] = weights[k] / 2.0
-    return Pool.empty(Components(weights / weights.sum(), clip_to_ball(means), covariances))
+        changed[[moved, k]] = True
+    result = Components(weights / weights.sum(), clip_to_ball(means), covariances)
+    return replace(
+        pool,
+        components=result,
+        counts=np.where(changed, result.weights * pool.counts.sum(), pool.counts),
+        mean_noise=np.where(changed, np.inf, pool.mean_noise),
+        covariance_noise=np.where(changed, np.inf, pool.covariance_noise),
+    )
 
 
 def _merge_alike(
