@@ -19,6 +19,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # in each worker and in what tests start. Two may write at once: what is half written is compiled anew (pyproject.toml).
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / "build" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+if "DISCREET_AUDIT" not in os.environ:  # to make code fast takes longer than to run it; an audit runs what users run
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # Thousands of commits to ledgers need not wait for a disk, but those of an audit do: it says how long they take.
 MEMORY = Path("/dev/shm")
