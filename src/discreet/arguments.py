@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -125,12 +126,9 @@ def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
 def _number(name: str, value: Any, accepted: str, least: float, below: float) -> float:
     """Return a real number in [least, below) as a float; text, booleans, arrays and ``None`` are not converted."""
     if type(value) is float or (not isinstance(value, bool) and isinstance(value, Real)):  # NumPy's booleans are not
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.nan
-        if least <= number < below:
-            return number
+        with suppress(OverflowError):
+            if least <= (number := float(value)) < below:
+                return number
     raise ArgumentError(name, value, accepted)
 
 
