@@ -50,10 +50,13 @@ AUDIT ?= build/audited
 # The tests that have two sizes (tests/support/effort.py), wherever they are.
 TWO_SIZES = $(shell grep -rl --include='test_*.py' 'from effort import' tests)
 
+# The tests of what JAX compiles, which `make test` compiles without its optimisations (conftest.py).
+OPTIMISED = $(wildcard tests/inference/test_*.py)
+
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
 	@$(BIN)/python -m papers audit --all --seconds 20 --out $(AUDIT)
-	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal $(TWO_SIZES)
+	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal $(sort $(TWO_SIZES) $(OPTIMISED))
 	@$(BIN)/python -m papers audit --out $(AUDIT) --page $(AUDIT).md
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
 import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # in each worker and in what tests start. Two may write at once: what is half written is compiled anew (pyproject.toml).
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / "build" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+if "DISCREET_AUDIT" not in os.environ:  # to make code fast takes longer than to run it; an audit runs what users run
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # Thousands of commits to ledgers need not wait for a disk, but those of an audit do: it says how long they take.
 MEMORY = Path("/dev/shm")
@@ -32,6 +38,16 @@ def _in_an_empty_folder(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """Import test modules in every second worker from the last to the first: what one has compiled another reads."""
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2:
+        for folder in session.config.args:
+            for path in sorted(Path(folder).rglob("test_*.py"), reverse=True):
+                sys.path.insert(0, str(path.parent))
+                with suppress(Exception, pytest.skip.Exception):  # collection comes to it again, and reports it
+                    import_module(path.stem)
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported and collected, which stays, and come less often."""
     gc.collect()
@@ -39,6 +55,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-def pytest_sessionfinish() -> None:
-    """Let what was passed over be freed in order: some libraries complain about what is left at the end."""
-    gc.unfreeze()
+def pytest_unconfigure() -> None:
+    """Let what was passed over be freed in order at exit: some libraries complain about what is left at the end."""
+    atexit.register(gc.unfreeze)  # not now: pytest would look through all of it five times

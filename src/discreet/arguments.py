@@ -125,7 +125,7 @@ def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
 
 def _number(name: str, value: Any, accepted: str, least: float, below: float) -> float:
     """Return a real number in [least, below) as a float; text, booleans, arrays and ``None`` are not converted."""
-    if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's booleans are not real
+    if type(value) is float or (not isinstance(value, bool) and isinstance(value, Real)):  # NumPy's booleans are not
         with suppress(OverflowError):
             if least <= (number := float(value)) < below:
                 return number
@@ -177,12 +177,12 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
         ...
     discreet.arguments.ArgumentError: steps=2.5: expected a whole number, at least 1
     """
-    accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
     try:
         whole = operator.index(value)
     except TypeError:
-        raise ArgumentError(name, value, accepted) from None
+        whole = least - 1
     if isinstance(value, bool) or whole < least or (most is not None and whole > most):
+        accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
         raise ArgumentError(name, value, accepted)
     return whole
 

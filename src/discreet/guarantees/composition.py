@@ -32,7 +32,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import ClassVar, Self
 
@@ -403,8 +403,22 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     """
     counts, cls = as_counts(losses), _method(method, integer)
     check_guarantee(guarantee, common_relation(loss.neighbors for loss in counts))
+    noise = _least_noise(guarantee, tuple(counts.items()), cls)
+    if math.isinf(noise):
+        raise ValueError(
+            f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "
+            "or mechanisms whose own failure probabilities sum to less than it"
+        )
+    ordered = losses if isinstance(losses, Sequence) else counts.elements()
+    return Calibration(noise, tuple(loss.with_noise(noise) for loss in ordered), guarantee, method)
 
-    def least_noise(kind: type[Composition], start: float, relative: float = 1e-13) -> float:
+
+@lru_cache(maxsize=1024)  # many fits ask for the same
+def _least_noise(guarantee: Guarantee, losses: tuple[tuple[Loss, int], ...], cls: type[Composition]) -> float:
+    """Return the least factor of the noise with which ``losses``, each with its count, keep ``guarantee``, or ∞."""
+    counts = dict(losses)
+
+    def search(kind: type[Composition], start: float, relative: float = 1e-13) -> float:
         def usage(noise: float) -> float:
             return kind(map_losses(counts, lambda loss: loss.with_noise(noise))).usage(guarantee)
 
@@ -414,13 +428,6 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε
         start = max(first.usage(guarantee), 1e-300)
     elif isinstance(first, Exact) and not first.closed_form:  # never above the moments accountant, which is quick
-        moments = least_noise(MomentsAccountant, 1.0)
+        moments = search(MomentsAccountant, 1.0)
         start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
-    noise = least_noise(cls, start, relative) if math.isfinite(start) else math.inf
-    if math.isinf(noise):
-        raise ValueError(
-            f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "
-            "or mechanisms whose own failure probabilities sum to less than it"
-        )
-    ordered = losses if isinstance(losses, Sequence) else counts.elements()
-    return Calibration(noise, tuple(loss.with_noise(noise) for loss in ordered), guarantee, method)
+    return search(cls, start, relative) if math.isfinite(start) else math.inf

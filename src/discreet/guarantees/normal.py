@@ -38,6 +38,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +85,7 @@ def normal_delta(mu: float, epsilon: float | Array) -> Array:
     return reflect(e, above * (1.0 + lost) + np.where(beyond < 39.0, 2e-323, 5e-324))  # it is never 0
 
 
+@lru_cache(maxsize=1024)  # many plans ask for the same
 def normal_epsilon(mu: float, delta: float) -> float:
     """Return the least ε ≥ 0 with δ_μ(ε) ≤ δ; ∞ at δ = 0.
 
@@ -95,6 +97,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
     return find_least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
 
 
+@lru_cache(maxsize=1024)
 def normal_mu(epsilon: float, delta: float) -> float:
     """Return the largest μ with δ_μ(ε) ≤ δ; 0 at δ = 0.
 

@@ -72,8 +72,7 @@ def positive_counts(release: Release, name: str = "counts") -> Array:
 def clip_eigenvalues(matrices: Array, least: float | Array, most: float | Array) -> Array:
     """Return symmetric matrices with their eigenvalues clipped to [least, most], one pair for all or one a matrix."""
     values, vectors = np.linalg.eigh((matrices + np.swapaxes(matrices, -1, -2)) / 2.0)
-    least, most = (np.broadcast_to(np.asarray(limit)[..., None], values.shape) for limit in (least, most))
-    clipped = np.clip(values, least, most)
+    clipped = np.clip(values, np.asarray(least)[..., None], np.asarray(most)[..., None])
     return np.asarray((vectors * clipped[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 

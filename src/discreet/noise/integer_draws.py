@@ -41,11 +41,8 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
     sampler = getattr(kernels, name)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
-    words = np.empty(0, dtype=np.uint64)
-    done = 0
+    words, done, status = np.empty(0, dtype=np.uint64), 0, kernels.SHORT
     while done < out.size:
-        done, used, status = sampler.fill(words, out, done, *given)
-        words = words[used:]
         if status == kernels.SHORT:
             words = np.concatenate([words, bits.words(min(_PIECE, 32 * (out.size - done) + 64))])
         elif status == kernels.TIE:
@@ -54,6 +51,8 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
             words, done = lazy.words[used:], done + 1
         elif status == kernels.OVERFLOW:
             raise OverflowError("a draw did not fit 64 bits; nothing was released")
+        done, used, status = sampler.fill(words, out, done, *given)
+        words = words[used:]
     return out.reshape(shape)
 
 

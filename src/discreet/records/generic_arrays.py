@@ -32,6 +32,8 @@ def on_device(values: float | tuple[float, ...], like: Any) -> Any:
 
     Single numbers too: with a Python number some libraries divide by multiplying with a reciprocal, which rounds twice.
     """
+    if isinstance(like, np.ndarray):
+        return np.asarray(values, dtype=np.float64)
     xp = array_namespace(like)
     return xp.asarray(values, dtype=xp.float64, device=device(like))
 

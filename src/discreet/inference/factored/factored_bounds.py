@@ -35,7 +35,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from array_api_compat import array_namespace, is_jax_array
 from numpy.typing import NDArray
@@ -49,6 +48,7 @@ from discreet.inference.factored.factored_tilt import (
     log_sum,
     log_upper_bound_at,
     optimize_q,
+    stop_gradient,
     tilt_exponents,
     tilt_weights,
 )
@@ -106,7 +106,7 @@ def log_lower_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int) 
 
 def log_upper_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int, *, steps: int = NEWTON_STEPS) -> Any:
     """Return the logarithm of the upper bound on the likelihood, at the best q that some steps find."""
-    q = optimize_q(observed, _stop_gradient(weights), rows, steps)
+    q = optimize_q(observed, stop_gradient(weights), rows, steps)
     return log_upper_bound_at(observed, weights, rows, q)
 
 
@@ -130,10 +130,10 @@ def log_normal_likelihood(observed: Sequence[ObservedDraws], weights: Any, rows:
 
 def _compute_normal(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
     xp = array_namespace(weights)
-    log_q = optimize_q(observed, _stop_gradient(weights), rows, NEWTON_STEPS)
-    a = _stop_gradient(tilt_exponents(observed, log_q))
+    log_q = optimize_q(observed, stop_gradient(weights), rows, NEWTON_STEPS)
+    a = stop_gradient(tilt_exponents(observed, log_q))
     r = tilt_weights(weights, a)
-    drawn, log_ratio = _draw_normals(observed, _stop_gradient(r), [xp.exp(one) for one in log_q], rows, normals)
+    drawn, log_ratio = _draw_normals(observed, stop_gradient(r), [xp.exp(one) for one in log_q], rows, normals)
     root = xp.sqrt(xp.where(r > 0.0, r, 1e-300))[..., None, :]  # its slope at 0 is infinite
     moves = math.sqrt(rows) * root * (drawn - xp.sum(drawn * root, axis=-1)[..., None] * root)
     counts = rows * r[..., None, :] + moves
@@ -198,7 +198,3 @@ def _log_means(weights: Any, exponents: Array) -> Any:
     if np.abs(exponents).max() < 4.0:
         return xp.log1p(weights @ np.expm1(exponents))
     return xp.log(weights @ np.exp(exponents))
-
-
-def _stop_gradient(x: Any) -> Any:
-    return jax.lax.stop_gradient(x) if is_jax_array(x) else x

@@ -34,7 +34,16 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.mechanisms import FactoredChoice
 
-__all__ = ["ObservedDraws", "log_mean", "log_sum", "log_upper_bound_at", "optimize_q", "tilt_exponents", "tilt_weights"]
+__all__ = [
+    "ObservedDraws",
+    "log_mean",
+    "log_sum",
+    "log_upper_bound_at",
+    "optimize_q",
+    "stop_gradient",
+    "tilt_exponents",
+    "tilt_weights",
+]
 
 Array = NDArray[np.float64]
 
@@ -219,10 +228,17 @@ def _repeat(times: int, step: Callable[[Any, Any], Any], state: Any, like: Any) 
     return state
 
 
+def stop_gradient(x: Any) -> Any:
+    """Return x as a constant under differentiation."""
+    return jax.lax.stop_gradient(x) if is_jax_array(x) else x
+
+
+# The largest exponent cancels, so it has no slope. Its own would be 0/0 where a compiler rounds the numbers that it is
+# compared with in another way than those of which it is the largest.
 def log_sum(values: Any) -> Any:
     """Return log Σ e^value over the last axis."""
     xp = array_namespace(values)
-    top = xp.max(values, axis=-1)
+    top = stop_gradient(xp.max(values, axis=-1))
     return top + xp.log(xp.sum(xp.exp(values - top[..., None]), axis=-1))
 
 
@@ -231,7 +247,7 @@ def log_mean(weights: Any, a: Any) -> Any:
     xp = array_namespace(weights)
     middle = xp.sum(weights * a, axis=-1)
     rest = a - middle[..., None]
-    top = xp.max(rest, axis=-1)
+    top = stop_gradient(xp.max(rest, axis=-1))
     small = xp.where(top[..., None] < 4.0, rest, 0.0)
     large = top + xp.log(xp.sum(weights * xp.exp(rest - top[..., None]), axis=-1))
     return middle + xp.where(top < 4.0, xp.log1p(xp.sum(weights * xp.expm1(small), axis=-1)), large)

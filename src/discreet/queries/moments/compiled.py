@@ -7,6 +7,8 @@ memory some twenty times; here all stays in the cache, the inner loops run over 
 interpreter's lock they run on all cores. Sums over rows or columns may be taken in any order and with fused operations,
 which the bounds on float error in ``clipped_moments`` and ``records.sources.source`` allow for.
 
+Arrays are copied number by number: to compile a copy of an array takes longer than all of the rest.
+
 P is lower triangular (the inverse of a Cholesky factor), so only that half is used. Whether a row is nearest to a mean
 is decided without any such freedom (``nearest``): it must be a function of the row's own bits.
 """
@@ -57,7 +59,9 @@ def coordinates(y, whitening, offsets, constants, known, cap, z, squared, logits
             more = known[k]
             for r in range(n):
                 logit[r] += more[r]
-    largest = logits[0].copy()
+    largest = np.empty(n)
+    for r in range(n):
+        largest[r] = logits[0, r]
     for k in range(1, len(constants)):
         logit = logits[k]
         for r in range(n):
@@ -130,14 +134,15 @@ def add(y, z, squared, shares, radius, square, counts, first, second):
     counts, first, second : arrays of shape (K,), (K, d) and (K, d, d)
     """
     d, n = y.shape
-    whole = shares[0].copy()
+    whole, shrink, part = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(n):
+        whole[r] = shares[0, r]
     for k in range(1, len(counts)):
         share = shares[k]
         for r in range(n):
             whole[r] += share[r]
     for r in range(n):
         whole[r] = 1.0 / whole[r]
-    shrink, part = whole.copy(), whole.copy()
     for k in range(len(counts)):
         share, size = shares[k], squared[k]
         total = 0.0
@@ -154,7 +159,9 @@ def add(y, z, squared, shares, radius, square, counts, first, second):
                 for r in range(n):
                     own[r] *= shrink[r]
             else:
-                own[:] = y[i]
+                column = y[i]
+                for r in range(n):
+                    own[r] = column[r]
             total = 0.0
             for r in range(n):
                 part[r] = share[r] * own[r]

@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.plain import from_plain, register_kind, to_plain
@@ -43,7 +44,7 @@ class Space(ABC):
     def __init_subclass__(cls) -> None:
         register_kind(Space._kinds, cls)
 
-    @property
+    @cached_property
     def columns(self) -> int | None:
         """The number of columns, None while it is open."""
         bounds = (getattr(self, name) for name in self._by_column)
