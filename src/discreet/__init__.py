@@ -9,43 +9,29 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import datasets, door, guarantees, ledger, noise, queries, records
-from discreet.arguments import ArgumentError
-from discreet.door import Curator, PublicSize, Release
-from discreet.guarantees import (
-    ApproximateLoss,
-    BoundedRangeLoss,
-    ClassicalGaussianLoss,
-    GaussianLoss,
-    GeometricLoss,
-    Guarantee,
-    LaplaceLoss,
-    Neighbors,
-    PureLoss,
-    ZcdpLoss,
-    calibrate,
-    compose,
-)
-from discreet.ledger import BudgetExceeded, Ledger
-from discreet.queries import Bound, Part
-from discreet.queries.counts.count_queries import Histogram, Mode
-from discreet.queries.moments.moments import Moments, Sum
-from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
-
 if TYPE_CHECKING:
     from discreet import (
         audit,
         database,
+        datasets,
+        door,
         estimators,
+        guarantees,
         inference,
+        ledger,
         mechanisms,
+        noise,
         planning,
         plots,
+        queries,
+        records,
         report,
         signals,
         statistics,
     )
+    from discreet.arguments import ArgumentError
     from discreet.database.statistical_database import StatisticalDatabase
+    from discreet.door import Curator, PublicSize, Release
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_classifier import GaussianClassifier
@@ -59,9 +45,28 @@ if TYPE_CHECKING:
     from discreet.estimators.pca import PCA
     from discreet.estimators.scoring import private_score
     from discreet.estimators.table_mixture import TableMixture
+    from discreet.guarantees import (
+        ApproximateLoss,
+        BoundedRangeLoss,
+        ClassicalGaussianLoss,
+        GaussianLoss,
+        GeometricLoss,
+        Guarantee,
+        LaplaceLoss,
+        Neighbors,
+        PureLoss,
+        ZcdpLoss,
+        calibrate,
+        compose,
+    )
     from discreet.inference.infer import infer
+    from discreet.ledger import BudgetExceeded, Ledger
     from discreet.model_check import WrongBound
     from discreet.planning import compare, explain, plan
+    from discreet.queries import Bound, Part
+    from discreet.queries.counts.count_queries import Histogram, Mode
+    from discreet.queries.moments.moments import Moments, Sum
+    from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 __all__ = [
     "PCA",
@@ -133,50 +138,46 @@ __all__ = [
     "statistics",
 ]
 
-# Estimators bring scikit-learn along, so they are imported when they are first asked for.
-_LATER = {
-    "FactorAnalysis": "discreet.estimators.factor_analysis",
-    "PCA": "discreet.estimators.pca",
-    "GaussianClassifier": "discreet.estimators.gaussian_classifier",
-    "GaussianMixture": "discreet.estimators.gaussian_mixture",
-    "KMeans": "discreet.estimators.kmeans",
-    "LinearRegression": "discreet.estimators.linear_regression",
-    "LinearSVC": "discreet.estimators.linear_svc",
-    "LogisticRegression": "discreet.estimators.logistic_regression",
-    "Model": "discreet.em",
-    "StatisticalDatabase": "discreet.database.statistical_database",
-    "TableMixture": "discreet.estimators.table_mixture",
-    "WrongBound": "discreet.model_check",
-    "compare": "discreet.planning",
-    "explain": "discreet.planning",
-    "fit_model": "discreet.estimators.own_model",
-    "infer": "discreet.inference.infer",
-    "load_model": "discreet.estimators.loading",
-    "plan": "discreet.planning",
-    "private_score": "discreet.estimators.scoring",
+# Everything is imported when it is first asked for: whoever only counts does not wait for scikit-learn.
+_MODULES = {
+    "discreet.arguments": "ArgumentError",
+    "discreet.database.statistical_database": "StatisticalDatabase",
+    "discreet.door": "Curator PublicSize Release",
+    "discreet.em": "Model",
+    "discreet.estimators.factor_analysis": "FactorAnalysis",
+    "discreet.estimators.gaussian_classifier": "GaussianClassifier",
+    "discreet.estimators.gaussian_mixture": "GaussianMixture",
+    "discreet.estimators.kmeans": "KMeans",
+    "discreet.estimators.linear_regression": "LinearRegression",
+    "discreet.estimators.linear_svc": "LinearSVC",
+    "discreet.estimators.loading": "load_model",
+    "discreet.estimators.logistic_regression": "LogisticRegression",
+    "discreet.estimators.own_model": "fit_model",
+    "discreet.estimators.pca": "PCA",
+    "discreet.estimators.scoring": "private_score",
+    "discreet.estimators.table_mixture": "TableMixture",
+    "discreet.guarantees": "ApproximateLoss BoundedRangeLoss ClassicalGaussianLoss GaussianLoss GeometricLoss "
+    "Guarantee LaplaceLoss Neighbors PureLoss ZcdpLoss calibrate compose",
+    "discreet.inference.infer": "infer",
+    "discreet.ledger": "BudgetExceeded Ledger",
+    "discreet.model_check": "WrongBound",
+    "discreet.planning": "compare explain plan",
+    "discreet.queries": "Bound Part",
+    "discreet.queries.counts.count_queries": "Histogram Mode",
+    "discreet.queries.moments.moments": "Moments Sum",
+    "discreet.records": "Ball Box Category Date Number Schema Table",
 }
-_ROOMS_LATER = (
-    "audit",
-    "database",
-    "estimators",
-    "inference",
-    "mechanisms",
-    "plots",
-    "planning",
-    "report",
-    "signals",
-    "statistics",
-)
+_PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name in _ROOMS_LATER:
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name in __all__:
         return import_module(f"discreet.{name}")
-    if name not in _LATER:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,10 +19,12 @@ typer = pytest.importorskip("typer", reason="typer is not installed")
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
+from typer.testing import CliRunner  # noqa: E402
+
 import discreet as dp  # noqa: E402
 from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
 from discreet.cli import printing  # noqa: E402
-from discreet.cli.app import application  # noqa: E402
+from discreet.cli.app import COMMANDS, application  # noqa: E402
 from discreet.cli.error_messages import message_for  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
 from discreet.cli.model_kinds import MODELS, TABLES  # noqa: E402
@@ -481,3 +484,33 @@ def test_without_typer_it_says_what_to_install(tmp_path):
 
 def test_the_version_is_told():
     assert discreet("--version").out.startswith("discreet 0.")
+
+
+class TestStart:
+    """A command waits for its own imports and no others."""
+
+    def test_first_lines_are_those_of_the_commands(self):
+        root = typer.main.get_command(application(fancy=False))
+        for name, line in COMMANDS.items():
+            assert root.commands[name].help.startswith(line)
+
+    def test_help_is_the_same_whether_commands_are_imported_or_not(self):
+        texts = {
+            CliRunner().invoke(application(fancy=False, only=only), ["--help"]).output for only in (None, "", "fit")
+        }
+        assert len(texts) == 1
+
+    def test_help_imports_nothing_of_the_library(self):
+        code = "import sys; sys.argv[1:] = ['--help']; from discreet.cli import main\n"
+        code += "try:\n    main()\nexcept SystemExit:\n    print('numpy' in sys.modules)"
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout.endswith("False\n")
+
+    def test_a_shell_that_completes_is_told_the_flags_of_a_command(self):
+        env = os.environ | {
+            "_DISCREET_COMPLETE": "complete_bash",
+            "COMP_WORDS": "discreet fit --eps",
+            "COMP_CWORD": "2",
+        }
+        ran = subprocess.run([sys.executable, "-m", "discreet"], capture_output=True, text=True, check=True, env=env)
+        assert "--epsilon" in ran.stdout

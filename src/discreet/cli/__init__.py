@@ -19,6 +19,7 @@ A command is one file, ``*_command.py``, with a function that returns a ``Comman
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Any
@@ -44,4 +45,7 @@ def main() -> None:
             raise
         sys.stderr.write(f"discreet: the command line needs {missing.name}: pip install 'discreet[cli]'\n")
         sys.exit(1)
-    application(fancy=sys.stdout.isatty() and sys.stderr.isatty())(prog_name="discreet")
+    called = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
+    completing = "_DISCREET_COMPLETE" in os.environ  # a shell asks for the flags of a command
+    fancy = sys.stdout.isatty() and sys.stderr.isatty()
+    application(fancy=fancy, only=None if completing else called)(prog_name="discreet")

@@ -1,22 +1,12 @@
-"""The application ``discreet``: all of its commands."""
+"""The application ``discreet``: all of its commands, each of which is imported when it is called."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import version as installed
 from typing import Annotated
 
 import typer
-
-from discreet.cli import budget_command, schema_command
-from discreet.cli.audit_command import audit
-from discreet.cli.compose_command import compose
-from discreet.cli.explain_command import explain
-from discreet.cli.fit_command import fit
-from discreet.cli.infer_command import infer
-from discreet.cli.plan_command import plan
-from discreet.cli.query_command import query
-from discreet.cli.report_command import report
-from discreet.cli.sample_command import sample
 
 HELP = """Learning from sensitive continuous data under differential privacy.
 
@@ -37,13 +27,33 @@ Exit codes:
 """
 
 
-def application(*, fancy: bool) -> typer.Typer:
+# Each command with the first line of its help. It is in the module ``NAME_command``, as a function of that name, or as
+# ``commands`` where it has commands of its own.
+COMMANDS = {
+    "fit": "Fit a model under differential privacy, and write it to a file of public numbers.",
+    "sample": "Draw synthetic rows from a fitted model.",
+    "query": "Ask a statistical database.",
+    "infer": "Show the posterior of a fitted model's parameters, with noise and sampling accounted for.",
+    "report": "Write a report that opens in any browser and needs no network.",
+    "plan": "Find the smallest ε whose predicted error meets a target.",
+    "explain": "Explain ε and δ, in words and as probabilities of guessing about one record.",
+    "compose": "Show the total cost of mechanisms, by the methods of the literature and by the tightest one known.",
+    "audit": "Try to refute a guarantee: fit a model to made-up neighbouring data sets, and count how well they are "
+    "told apart.",
+    "schema": "Write a schema to fill in, or check one.",
+    "budget": "Show, set and check what may be spent.",
+}
+
+
+def application(*, fancy: bool, only: str | None = None) -> typer.Typer:
     """Return the command line.
 
     Parameters
     ----------
     fancy : bool
         Whether help and errors are shown with colours and boxes, for a terminal.
+    only : str, optional
+        The one command that is called. The others are then not imported, and have the first line of their help alone.
     """
     app = typer.Typer(
         name="discreet",
@@ -54,18 +64,20 @@ def application(*, fancy: bool) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_discreet)
-    app.add_typer(schema_command.commands(), name="schema")
-    app.command("fit")(fit)
-    app.command("sample")(sample)
-    app.command("query")(query)
-    app.command("infer")(infer)
-    app.command("report")(report)
-    app.command("plan")(plan)
-    app.command("explain")(explain)
-    app.command("compose")(compose)
-    app.command("audit")(audit)
-    app.add_typer(budget_command.commands(), name="budget")
+    for name, line in COMMANDS.items():
+        if only not in (None, name):
+            app.command(name, help=line)(_do_nothing)
+            continue
+        module = import_module(f"discreet.cli.{name}_command")
+        if hasattr(module, "commands"):
+            app.add_typer(module.commands(), name=name)
+        else:
+            app.command(name)(getattr(module, name))
     return app
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def _version(asked: bool) -> None:
