@@ -139,9 +139,9 @@ def test_what_is_imported_later_is_named_for_type_checkers_too():
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     (only,) = [node for node in tree.body if isinstance(node, ast.If)]
     named = {(one.name, node.module) for node in only.body for one in node.names}
-    rooms = {(name, "discreet") for name in discreet._ROOMS_LATER}
-    assert named == {*discreet._LATER.items(), *rooms}
-    assert {name for name, _ in named} <= set(discreet.__all__)
+    rooms = {(name, "discreet") for name in discreet.__all__ if name not in discreet._PLACES}
+    assert named == {*discreet._PLACES.items(), *rooms}
+    assert {name for name, _ in named} == set(discreet.__all__)
 
 
 def test_what_a_model_of_ones_own_needs_is_in_the_top_package():

@@ -233,8 +233,9 @@ Called = tuple[str, int, str]  # a file of the library, the first line of a func
 
 @cache
 def _name(path: str) -> str:
-    """Return the name of a file of the library, and nothing for others."""
-    return str(Path(path).relative_to(SOURCE)) if path.startswith(f"{SOURCE}{os.sep}") else ""
+    """Return the name of a file of the library, and nothing for others, nor for the list of its names."""
+    inside = path.startswith(f"{SOURCE}{os.sep}") and path != str(SOURCE / "__init__.py")
+    return str(Path(path).relative_to(SOURCE)) if inside else ""
 
 
 class Profiler:

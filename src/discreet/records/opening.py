@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,13 +39,15 @@ from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
 from discreet.records.sources.arrays import ArraySource, check_array, check_ids, check_shape, unit_cells
+from discreet.records.sources.csv_files import CsvEngine
 from discreet.records.sources.dask_collections import DaskSource
 from discreet.records.sources.databases import SqlSource
 from discreet.records.sources.engines import Table, has_several_tables, open_engine
 from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
 from discreet.records.sources.source import Source, default_block_rows
-from discreet.records.sources.stored import SqlEngine, StoredSource
+from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
+from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
 DEVICE_ROWS = 2**20
@@ -225,6 +227,14 @@ class _Declarations(NamedTuple):
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))
 
 
+# What reads the table of an engine: the first that fits.
+SOURCES: tuple[tuple[type[Engine], Callable[..., Source]], ...] = (
+    (SqlEngine, SqlSource),
+    (CsvEngine, TextSource),
+    (Engine, StoredSource),
+)
+
+
 def _source(data: Any, declared: _Declarations) -> Source:
     if is_dask(data):
         return _dask_source(data, declared)
@@ -233,7 +243,7 @@ def _source(data: Any, declared: _Declarations) -> Source:
     if is_file(data):
         engine = open_engine(data)
         reading = declared.table(tuple(engine.types))
-        return SqlSource(engine, reading) if isinstance(engine, SqlEngine) else StoredSource(engine, reading)
+        return next(source for kind, source in SOURCES if isinstance(engine, kind))(engine, reading)
     return _table_source(data, declared)
 
 

@@ -14,7 +14,7 @@ All cells are text: a reader that infers types does so from the rows. The names 
 separator is found from that line alone. Cells with line breaks cannot be read from CSV; use Parquet for them.
 
 After the last line feed an empty rest is no line. Plain lines are parsed by Arrow together, which is fast; the others
-are read one by one. Numbers and categories are parsed once and kept (``stored``).
+are read one by one. Numbers and categories are parsed once and kept (``text_files``).
 """
 
 from __future__ import annotations
@@ -83,8 +83,6 @@ class CsvEngine(Engine):
     names : sequence of str
         The columns, in the order of the file.
     """
-
-    parses = True
 
     def __init__(self, path: Path, separator: str, names: Sequence[str]) -> None:
         super().__init__("CSV file", dict.fromkeys(names, "text"), [path])

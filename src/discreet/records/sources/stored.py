@@ -4,16 +4,11 @@ An engine knows one table: its columns and their types, which are public, and ho
 connection for each query and closes it, so that it can be pickled and used from any thread. A query that needs the
 table twice (which units have too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
 may show a cell, so once the table is open they are replaced by one that does not.
-
-A fit reads its rows dozens of times. Where cells are text, each column is parsed once and kept (``KeptColumns``), as
-long as the file is not written anew: in memory, and a large one in a temporary file without a name, which no other user
-can open and which is gone with the process.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,8 +16,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import narwhals as nw
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
@@ -34,7 +27,6 @@ FAILED = (
     "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
     "may show rows. What was recorded for an answer stays recorded"
 )
-IN_MEMORY = 2**27  # bytes of a column of text up to which its numbers are kept in memory
 Read: TypeAlias = Callable[[str, int], Any]  # from a query and a batch size to Arrow's reader of batches
 
 
@@ -77,13 +69,10 @@ class Engine(ABC):
         Whether rows come in the same order each time, as those of a file do and those of a database may not.
     view : bool
         Whether the rows are made by a query, which may put other people into them.
-    parses : bool
-        Whether all cells are text, which takes long to parse.
     """
 
     ordered: bool = True
     view: bool = False
-    parses: bool = False
 
     def __init__(self, kind: str, types: Mapping[str, str], files: Sequence[Path]) -> None:
         self.kind, self.types, self.files = kind, types, files
@@ -222,23 +211,9 @@ class StoredSource(LocalSource):
         return as_frames(self._engine.stream(columns, self.declared.numbers, self.declared.slab_rows))
 
     def read(self, reading: Reading) -> Iterator[DeclaredRows]:
-        """Yield rows, of frames one at a time or of columns that are kept."""
-        kept = self._keep(reading) if self._engine.parses else None
-        if kept is not None:
-            yield from kept.read(reading)
-            return
+        """Yield frames, one at a time."""
         for frame in self._frames(reading.names):
             yield from TableSource(frame, reading).read(reading)
-
-    def _keep(self, reading: Reading) -> KeptColumns | None:
-        """Return parsed columns, those of a reading among them; None where there is no place, or the file changes."""
-        state = self.state()
-        kept = self._cache("columns", lambda: KeptColumns(self.rows()))
-        if names := [name for name in reading.names if name not in kept.columns]:
-            missing = self.declared.only(names)
-            if not kept.add(missing, self._frames(missing.names)):
-                return None
-        return kept if self.state() == state is not None else None  # no columns of two states of a file
 
     def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column, frame by frame."""
@@ -249,62 +224,3 @@ def as_frames(batches: Iterable[Any]) -> Iterator[nw.DataFrame[Any]]:
     """Yield Arrow batches as data frames, without empty ones."""
     table = import_optional("pyarrow").Table
     return (nw.from_native(table.from_batches([batch]), eager_only=True) for batch in batches if batch.num_rows)
-
-
-class KeptColumns:
-    """Columns of numbers, and codes of categories, each parsed once.
-
-    Parameters
-    ----------
-    rows : int
-        How many rows there are. Of a file that grows meanwhile none of the new ones are kept.
-    """
-
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self.columns: dict[str, NDArray[Any]] = {}
-
-    def add(self, reading: Reading, frames: Iterable[nw.DataFrame[Any]]) -> bool:
-        """Parse and keep the columns of a reading; False where there is no place for them."""
-        names = [name for name in reading.names if name not in self.columns]
-        try:
-            result = {
-                name: _allocate(self._rows, np.int64 if name in reading.categories else np.float64) for name in names
-            }
-        except OSError:  # the disk is full, or there are no temporary files
-            return False
-        first = 0
-        for frame in frames:
-            for numbers, codes, _ in TableSource(frame, reading).read(reading):
-                last = min(first + len(codes), self._rows)
-                parsed = zip(reading.names, [*numbers.T, *codes.T], strict=True)
-                for name, cells in parsed:
-                    if name in result:
-                        result[name][first:last] = cells[: last - first]
-                first = last
-        self._rows = first  # fewer, where the file was cut meanwhile
-        self.columns |= result
-        return True
-
-    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
-        """Yield the columns of a reading, some rows at a time."""
-        for start in range(0, self._rows, reading.slab_rows):
-            piece = slice(start, min(start + reading.slab_rows, self._rows))
-            numbers = np.empty((piece.stop - start, len(reading.numbers)))
-            codes = np.empty((piece.stop - start, len(reading.categories)), dtype=np.int64)
-            for j, name in enumerate(reading.numbers):
-                numbers[:, j] = self.columns[name][piece]
-            for j, name in enumerate(reading.categories):
-                codes[:, j] = self.columns[name][piece]
-            yield DeclaredRows(numbers, codes)
-
-
-def _allocate(rows: int, kind: Any) -> NDArray[Any]:
-    """Return an array of so many numbers of 8 bytes, in memory or in a temporary file; an OSError where none fits."""
-    if rows * 8 <= IN_MEMORY:
-        return np.empty(rows, dtype=kind)
-    with tempfile.TemporaryFile() as file:  # has no name; the mapping keeps it as long as it is needed
-        if not hasattr(os, "posix_fallocate"):
-            raise OSError  # a page that cannot be written later would end the process
-        os.posix_fallocate(file.fileno(), 0, rows * 8)
-        return np.memmap(file, dtype=kind, mode="r+", shape=(rows,))
