@@ -407,3 +407,17 @@ def test_a_guarantee_comes_out_of_a_composition():
     guarantee = compose([GaussianLoss(0.2)] * 3).guarantee(1e-6)
     assert isinstance(guarantee, Guarantee)
     assert guarantee.delta == 1e-6
+
+
+def test_losses_of_ones_own_that_are_equal_and_differ_have_noise_of_their_own():
+    class Scaled(GaussianLoss):
+        times = 1.0
+
+        @property
+        def gaussian(self):
+            return self.mu * self.times
+
+    guarantee = Guarantee(1.0, 1e-5)
+    usual = calibrate(guarantee, [Scaled(1.0)]).noise
+    Scaled.times = 10.0
+    assert calibrate(guarantee, [Scaled(1.0)]).noise == pytest.approx(10.0 * usual)

@@ -237,6 +237,16 @@ class TestKeptColumns:
         assert self.rows(records) == self.rows(records) == in_memory == streamed
         assert not list((tmp_path / "temporary").iterdir())
 
+    def test_a_pickle_holds_no_cells(self, tmp_path):
+        self.table(tmp_path / "t.csv")
+        records = self.opened(tmp_path / "t.csv")
+        rows = self.rows(records)
+        kept = records._source._cached["columns"][1].columns
+        pickled = pickle.dumps(records)
+        assert kept["a"].tobytes()[:80] in pickle.dumps(kept)
+        assert not any(column.tobytes()[:80] in pickled for column in kept.values())
+        assert self.rows(pickle.loads(pickled)) == rows
+
     def test_a_file_that_is_written_anew_is_parsed_anew(self, tmp_path):
         path = tmp_path / "t.csv"
         self.table(path)

@@ -47,7 +47,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -173,6 +173,16 @@ class Source(ABC):
     def __init__(self, declared: Reading) -> None:
         self.declared = self.reading = declared
         self._cached: dict[str, tuple[Any, Any]] = {}  # shared by all views of the source
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: nothing that was read."""
+        return self.__dict__ | {"_cached": {}}
+
+    def __copy__(self) -> Self:
+        """Return a view, which shares what was read."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        return result
 
     def state(self) -> Any:
         """Return a value that changes when the rows change: for files, their sizes and times of writing."""

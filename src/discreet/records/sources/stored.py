@@ -90,7 +90,7 @@ class Engine(ABC):
             result = [os.stat(file) for file in self.files]
         except OSError:
             return None
-        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in result) or None
+        return tuple((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in result) or None
 
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """Rows of a file of text, whose cells are parsed once.
 
 A fit reads its rows dozens of times, and to parse text takes longer than all else. So each column is parsed when it is
-first read, and kept as long as the file is not written anew: in memory, and a large one in a temporary file without a
-name, which no other user can open and which is gone with the process. The rows are those that streaming would give.
+first read, and kept as long as the file does not change: in memory, and beyond 256 MiB in temporary files without a
+name, which no other user can open and which are gone with the process. The rows are those that streaming would give.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.frames import TableSource
 from discreet.records.sources.stored import StoredSource
 
-IN_MEMORY = 2**27  # bytes up to which the numbers of a column are kept in memory
+IN_MEMORY = 2**28  # bytes of columns that are kept in memory; further ones are in temporary files
 
 
 class TextSource(StoredSource):
@@ -61,7 +61,12 @@ class KeptColumns:
         names = [name for name in reading.names if name not in self.columns]
         try:
             result = {
-                name: _allocate(self._rows, np.int64 if name in reading.categories else np.float64) for name in names
+                name: _allocate(
+                    self._rows,
+                    np.int64 if name in reading.categories else np.float64,
+                    in_memory=8 * self._rows * (len(self.columns) + j) <= IN_MEMORY,
+                )
+                for j, name in enumerate(names, 1)
             }
         except OSError:  # the disk is full, or there are no temporary files
             return False
@@ -91,9 +96,9 @@ class KeptColumns:
             yield DeclaredRows(numbers, codes)
 
 
-def _allocate(rows: int, kind: Any) -> NDArray[Any]:
+def _allocate(rows: int, kind: Any, *, in_memory: bool) -> NDArray[Any]:
     """Return an array of so many numbers of 8 bytes, in memory or in a temporary file; an OSError where none fits."""
-    if rows * 8 <= IN_MEMORY:
+    if in_memory:
         return np.empty(rows, dtype=kind)
     with tempfile.TemporaryFile() as file:  # has no name; the mapping keeps it as long as it is needed
         if not hasattr(os, "posix_fallocate"):
