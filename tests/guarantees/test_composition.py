@@ -24,6 +24,7 @@ from discreet import (
     LaplaceLoss,
     PureLoss,
     ZcdpLoss,
+    calibrate,
     compare,
     compose,
 )
