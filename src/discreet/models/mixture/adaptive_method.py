@@ -18,14 +18,9 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.clusters.lloyd_search import LloydSearch, relative_noise, usual_steps
 from discreet.models.method import Method, growing_shares
-from discreet.models.mixture.adaptive_model import (
-    AdaptiveMixture,
-    Pool,
-    move_spare,
-    split_heaviest,
-    spread_over,
-)
+from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
 from discreet.models.mixture.cluster_start import start_at_clusters
+from discreet.models.mixture.component_moves import move_spare, split_heaviest
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights

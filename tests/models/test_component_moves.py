@@ -10,7 +10,8 @@ import pytest
 import discreet as dp
 from discreet.models.mixture import adaptive_method
 from discreet.models.mixture.adaptive_method import Adaptive
-from discreet.models.mixture.adaptive_model import Pool, move_spare
+from discreet.models.mixture.adaptive_model import Pool
+from discreet.models.mixture.component_moves import move_spare
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES, Components
