@@ -115,6 +115,10 @@ def test_importing_pulls_in_nothing_heavy(module, loaded):
     assert not loaded[module] & HEAVY
 
 
+def test_the_package_itself_pulls_in_nothing_at_all(loaded):
+    assert "numpy" not in loaded["discreet"]
+
+
 @pytest.mark.parametrize("name", discreet.__all__)
 def test_every_public_name_has_a_docstring(name):
     assert getattr(discreet, name).__doc__
