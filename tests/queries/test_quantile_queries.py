@@ -49,7 +49,7 @@ def log_law(query, eta, rows):
 
 
 def eta_of(query, relation, max_rows=1):
-    setting = Setting(relation, max_rows, 10, 0.0)
+    setting = Setting(relation, max_rows, 10, 1)
     return EPSILON / query.mechanism.spread(query, setting)
 
 
@@ -231,7 +231,7 @@ def test_draws_follow_the_law():
     query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (RankTarget(0.5, 0, 0, 5),))
     noise = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
     bits, many = dp.noise.SeededBits(3), size(1_500, 4_000)
-    setting = Setting(ADD, 1, 10, 0.0)
+    setting = Setting(ADD, 1, 10, 1)
     plan = query.mechanism.plan(query, dp.BoundedRangeLoss(0.7, ADD), setting)
     draws = [draw_plan(plan, np.array(rows, dtype=float)[:, None], bits)[0] for _ in range(many)]
     result = np.bincount(np.array(draws, dtype=int), minlength=6)
@@ -263,7 +263,7 @@ def test_candidates_beyond_what_floats_hold_keep_every_bit():
     query = Quantiles(
         SPACE, 0, Scale(0.0, 3.0), (RankTarget(0.5, 0, 0, ((2**40 + 1) << TIE_BITS) - 1),), break_ties=True
     )
-    plan = query.mechanism.plan(query, PureLoss(1.0, ADD), Setting(ADD, 1, 10, 0.0))
+    plan = query.mechanism.plan(query, PureLoss(1.0, ADD), Setting(ADD, 1, 10, 1))
     bits, none = dp.noise.SeededBits(6), np.empty((0, 1))
     steps, below = np.array([draw_plan(plan, none, bits) for _ in range(200)]).T.astype(np.int64)
     assert steps.max() <= 2**40

@@ -51,7 +51,7 @@ def length(moves, norm):
 
 
 def claimed(d, norm, relation, *, rows=4, max_rows=1, complete=True, groups=None, way=None):
-    setting = Setting(relation, max_rows, rows, 0.0, complete)
+    setting = Setting(relation, max_rows, rows, 1, complete)
     query = Scatter(dp.Box([0.0] * d, [1.0] * d), tuple(range(d)), None if groups is None else (0, groups))
     return (way or ScatterNoise()).sensitivity(query, norm, setting)
 
@@ -217,7 +217,7 @@ def test_clipping_is_its_own_and_a_copy_without_is_caught():
     """The rows' declared space clips first; here it is wider than the query's, so that only the query's own counts."""
     narrow, wide = dp.Box([0.0, 0.0], [1.0, 1.0]), dp.Box([-9.0, -9.0], [9.0, 9.0])
     rows = np.array([[0.0, 0.0]] * 5 + [[7.0, 8.0]])
-    setting = Setting(REPLACE, 1, 6, 0.0, True)
+    setting = Setting(REPLACE, 1, 6, 1, True)
     for kind, caught in [(Scatter, False), (NotClipped, True)]:
         query = kind(narrow, (0, 1))
         moved = query.collect(as_records(rows, space=wide), setting) - query.collect(
@@ -283,7 +283,7 @@ def test_float_errors_are_charged():
 def test_a_sum_stays_in_its_public_range():
     """More rows than were promised (a file that grew) move nothing out of what the grid holds."""
     curator = dp.Curator(np.array([[0.0], [1.0]] * 500), space=dp.Box(0, 1), neighbors="add-remove")
-    setting = Setting(ADD, 1, 100, 0.0)
+    setting = Setting(ADD, 1, 100, 1)
     assert Scatter(curator.space, (0,)).collect(curator._records, setting).tolist() == [25.0]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.records import Box, Contributions, Date, Number, Schema, Table, as_records
+from discreet.records import Box, Date, Number, Schema, Table, as_records
 from discreet.records.row_choice import DeclaredRows, choose_rows
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -211,8 +211,7 @@ def test_a_database_does_not_tell_by_the_largest_number_whether_a_nan_counts(tmp
         pq.write_table(pa.table({"who": list(range(len(numbers))), "x": numbers}), tmp_path / "t.parquet")
         for unit in ({}, {"unit": "who", "max_rows": 1}):
             curator = dp.Curator(Table(tmp_path / "t.parquet"), schema=Schema({"x": Number(0, 8)}, **unit))
-            each = Contributions(lambda block: block.x, 9.0)
-            summed = curator._records.reduce(lambda block: block.x.sum(axis=0), 1, each)
+            summed = curator._records.reduce(lambda block: block.x.sum(axis=0), 1, 9.0, lambda block: block.x)
             assert summed[0] == exact(curator) == 500.0 + 8.0 * (more == [1e300])
 
 
@@ -273,8 +272,7 @@ def test_the_first_and_the_last_instant_are_on_their_days_everywhere(unit, tmp_p
     objects = pd.DataFrame({"d": pd.Series([unit], dtype=object)})
     for data in (table, tmp_path / "t.parquet", tmp_path / "t.csv", stored, Table(tmp_path / "t.parquet"), objects):
         records = as_records(data, schema=Schema({"d": Date("0001-01-01", "9999-12-31")}))
-        each = Contributions(lambda block: block.x, 1e7)
-        assert records.reduce(lambda block: block.x.sum(axis=0), 1, each)[0] == day
+        assert records.reduce(lambda block: block.x.sum(axis=0), 1, 1e7, lambda block: block.x)[0] == day
         assert records.gather(lambda block: block.x, 1).tolist() == [[day]]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from array_api_compat import array_namespace
 
-from discreet.records import Category, Contributions, Date, Number, Records, Schema, Table, as_records
+from discreet.records import Category, Date, Number, Records, Schema, Table, as_records
 from effort import measured, size
 from ideal_rows import ideal_rows
 from kept_connections import kept_connections
@@ -63,12 +63,11 @@ def contributions(block: Any) -> Any:
     return xp.stack([xp.zeros_like(x) + 1.0, x, y, x * y, day - float(FIRST), *wards], axis=1)
 
 
-EACH = Contributions(contributions, 2.0**10)
 LARGEST = math.sqrt(1 + 4 + 16 + 64 + 365**2 + 1)
 
 
 def total(records: Records) -> np.ndarray:
-    return records.reduce(lambda block: contributions(block).sum(axis=0), WIDTH, EACH)
+    return records.reduce(lambda block: contributions(block).sum(axis=0), WIDTH, 2.0**10, contributions)
 
 
 def ideal(rows: list[Row], kind: str, most: int, order: str | None, positive: bool) -> np.ndarray:

@@ -34,7 +34,7 @@ from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query, upper_triangle_like
 from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
 from discreet.records.sources.engines import Table
-from discreet.records.sources.source import CompensatedSum
+from discreet.records.sources.whole_sums import WholeSum
 from discreet.sql import text as sql_text
 from effort import LONG, measured, size
 from float_truth import class_truth, distance, mixture_truth, times, traced_truth
@@ -269,12 +269,12 @@ def _share_among_others(query, codes, rng):
     order = np.where(rng.random(700) < 0.8, 0, rng.integers(0, 4, 700))
     alone = [np.asarray(query.contributions(Block(known[k : k + 1], codes[k : k + 1])))[0] for k in range(4)]
     ideal = [math.fsum(column) for column in np.array(alone)[order].T]
-    total = CompensatedSum(query.size)
+    total = WholeSum(query.size, query.bound.l2)
     for start in range(0, len(order), 512):
         some = order[start : start + 512]
         total.add(np.asarray(query.sum(Block(known[some], codes[some])), dtype=np.float64))
     charged = query.float_error(len(order), float_error(512)) + len(order) * query.bound.l2 * query.roundoff
-    return float(np.linalg.norm(total.pair[0] - ideal)) / charged
+    return float(np.linalg.norm(total.to_floats() - ideal)) / charged
 
 
 @pytest.mark.parametrize(
@@ -297,6 +297,20 @@ def test_a_scatter_about_the_rows_own_mean_stays_within_its_charge(place, stored
         worst = max(worst, float(off) / query.mechanism.float_error(setting))
     measured(f"order-scatter-{place.replace(' ', '-')}", worst_share_of_charge=worst)
     assert worst <= 1.0
+
+
+def test_the_same_blocks_give_the_same_bits_whatever_they_are_read_from(tmp_path):
+    """In one process, on Dask's workers and from files, which cut their rows into other slabs."""
+    rng = np.random.default_rng(1310)
+    table = {f"x{j}": column for j, column in enumerate(random_rows(rng)[rng.integers(0, DISTINCT, 1000)].T)}
+    kinds = {**ARRAYS, **TABLES}
+    for query in (Sum(SPACE), Moments(SPACE, USUAL), MomentSums(MIXTURE, SPACE, "mixture")):
+        sums = {}
+        for kind in ("numpy", "pandas", "polars", "arrow", "parquet file", "parquet folder", "dask array"):
+            data = kinds[kind](table, tmp_path)
+            records = as_records(data, space=SPACE, block_rows=50)  # as Dask's chunks are of 250
+            sums[kind] = records.reduce(query.sum, query.size, query.bound.l2).tobytes()
+        assert len({*sums.values()}) == 1, query.name
 
 
 @dataclass(frozen=True)
@@ -344,18 +358,21 @@ def test_the_search_finds_a_sum_that_loses_digits(broken, stored):
     assert worst > 1.0
 
 
-class Forgetful:
-    """A running sum without its compensation."""
+class Forgetful(WholeSum):
+    """A running sum in floats."""
 
-    def __init__(self, many):
-        self.pair = np.zeros(many), np.zeros(many)
+    def __init__(self, many, norm):
+        self.total = np.zeros(many)
 
     def add(self, term):
-        self.pair = self.pair[0] + term, self.pair[1]
+        self.total = self.total + term
+
+    def to_floats(self):
+        return self.total
 
 
-def test_the_search_finds_a_sum_over_blocks_without_compensation(stored, monkeypatch):
-    monkeypatch.setattr("discreet.records.sources.source.CompensatedSum", Forgetful)
+def test_the_search_finds_a_sum_over_blocks_in_floats(stored, monkeypatch):
+    monkeypatch.setattr("discreet.records.sources.whole_sums.WholeSum", Forgetful)
     x = np.array([[0.1, 1000.0007, 5.3]] * DISTINCT)
     world = World(x, np.zeros((DISTINCT, 1), dtype=np.int64), np.zeros(1000, dtype=np.int64), 1)
     query = Sum(SPACE)

@@ -143,7 +143,7 @@ def test_replaced_waves_are_closer_than_twice_their_norm():
 
 
 def setting(neighbors, rows=3):
-    return Setting(neighbors, 1, rows, 0.0)
+    return Setting(neighbors, 1, rows, 1)
 
 
 def test_no_scores_move_apart_by_more_than_the_spread_and_some_nearly_do():

@@ -191,7 +191,7 @@ class Curator:
         """The public facts that a mechanism plans with."""
         records = self._records
         rows = max(records.rows, 1) if self._size_is_public else self._at_most
-        return Setting(self.neighbors, records.max_rows, rows, records.float_error, records.complete)
+        return Setting(self.neighbors, records.max_rows, rows, records.block_rows, records.complete)
 
     def only(self, columns: Collection[str]) -> Curator:
         """Return a curator of the same rows, name and ledger that reads only some of the columns.

@@ -84,7 +84,7 @@ class PublicRows:
         if known != (first.size.units is not None) or (first.size.complete and not (known and whose is None)):
             raise ValueError(f"size={first.size}: expected a number of units under replace-one, and none otherwise")
         rows = max(first.size.units or 1, 1) if known and whose is None else AT_MOST
-        setting = Setting(first.neighbors, max_rows, rows, 0.0, first.size.complete)
+        setting = Setting(first.neighbors, max_rows, rows, 1, first.size.complete)
         values = tuple(map(tuple, declared["categories"]))
         return cls(space, columns, labels, values, declared, first.size, setting)
 

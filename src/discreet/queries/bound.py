@@ -36,6 +36,8 @@ from numpy import einsum, errstate
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive
 from discreet.guarantees import Neighbors
+from discreet.records import float_error
+from discreet.sql.text import LEAST_BLOCK
 
 if TYPE_CHECKING:
     from discreet.queries.question import Query
@@ -182,8 +184,8 @@ class Setting:
         The largest number of rows of a unit.
     rows : int
         A public bound on the number of rows.
-    accumulation : float
-        The γ of the source's float summation (``discreet.records``).
+    block_rows : int
+        The largest number of rows that are summed in floats at a time (``discreet.records``).
     complete : bool
         Whether each row surely counts and stands for itself, so that under replace-one ``rows`` is their number.
     """
@@ -191,8 +193,13 @@ class Setting:
     neighbors: Neighbors
     max_rows: int
     rows: int
-    accumulation: float
+    block_rows: int
     complete: bool = False
+
+    @property
+    def accumulation(self) -> float:
+        """γ of a sum over rows, whatever order a block is summed in (``records.sources.whole_sums``)."""
+        return float_error(self.block_rows)
 
     def sensitivity(self, query: Query, norm: str) -> float:
         """Return the largest distance between the computed sums of two neighbouring data sets.
@@ -202,7 +209,9 @@ class Setting:
         """
         clipped = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
         bound = clipped * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
-        errors = query.float_error(self.rows, self.accumulation), self.max_rows * query.bound.l2 * query.roundoff
+        depth = max(query.summation_depth(self.block_rows), min(self.block_rows, LEAST_BLOCK))  # as a database needs
+        summed = float_error(depth)
+        errors = query.float_error(self.rows, summed), self.max_rows * query.bound.l2 * query.roundoff
         if not all(0.0 <= error < math.inf for error in errors):
             raise ArgumentError(("float_error", "roundoff"), errors, "finite numbers of at least 0")
         error = max(errors)  # a row that is longer than its bound by its roundoff is not shortened

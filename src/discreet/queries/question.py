@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, integer, iterable, positive
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
-from discreet.records import Ball, Block, Box, Contributions, Records, Space
+from discreet.records import Ball, Block, Box, Records, Space
 
 if TYPE_CHECKING:
     from discreet.queries.mechanism import Mechanism
@@ -262,9 +262,8 @@ class Query(Question):
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
         """Return the sum over all rows, clipped to its public bound.
 
-        No sum exceeds the setting's bound unless, for example, a file grew. Raising an error for such a sum, or for a
-        NaN, would reveal it. Clipping does not, and clipping to a public interval brings no two sums farther apart in
-        any norm.
+        No sum exceeds the setting's bound unless, for example, a file grew. Raising an error for such a sum would reveal
+        it. Clipping does not, and clipping to a public interval brings no two sums farther apart in any norm.
 
         A database computes contributions itself and does not clip them to their bound. So only this library's own
         queries, which the tests attack, are computed in a database; for other queries the rows are read.
@@ -272,8 +271,8 @@ class Query(Question):
         from discreet.queries.naming import describe  # it imports every query
 
         most = setting.largest(self)
-        each = None if describe(self) is None else Contributions(self.contributions, self.bound.l2)
-        return np.clip(np.nan_to_num(records.reduce(self.sum, self.size, each), nan=0.0), -most, most)
+        each = None if describe(self) is None else self.contributions
+        return np.clip(records.reduce(self.sum, self.size, self.bound.l2, each), -most, most)
 
     @property
     def size(self) -> int:
@@ -288,6 +287,13 @@ class Query(Question):
         coordinate and a norm of ``dimension`` squares. Queries with more operations override this.
         """
         return (self.dimension + 16.0) * UNIT_ROUNDOFF
+
+    def summation_depth(self, rows: int) -> int:
+        """Return the largest number of additions, plus one, that a term goes through in ``sum`` of so many rows.
+
+        For any order of additions the number of rows is enough. Fewer where ``sum`` is known to add up in pieces.
+        """
+        return rows
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """Return a bound on ‖computed sum − sum of ideal contributions‖₂ over at most ``rows`` rows.

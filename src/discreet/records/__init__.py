@@ -14,7 +14,8 @@ What this room guarantees:
 - **User code.** A user's function or model sees rows in ``queries.functions.user_functions`` alone, which returns plain
   numbers and nothing else.
 - **One sum.** The same kernel gives the same sum on arrays, tables, files, Dask collections and in a database, within
-  γ·N·B of the exact one, γ = ``Records.float_error`` (``sources.source`` has the proof, ``sql.text`` for databases).
+  γ·N·B of the exact one, γ = ``Records.float_error`` (``sources.whole_sums`` has the proof, ``sql.text`` for
+  databases). The same blocks give the same bits, in whatever order they come and whoever sums them.
 
 Where things are: ``declared/`` has what an owner declares, ``sources/`` reads rows of one kind each, ``opening`` goes
 from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
@@ -39,10 +40,10 @@ from discreet.records.opening import as_records, dataset_name, open_records
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
 from discreet.records.sources.engines import Table
-from discreet.records.sources.source import Contributions, float_error
+from discreet.records.sources.whole_sums import float_error
 
 __all__ = [
-    "Ball", "Block", "Bounds", "Box", "Category", "Condition", "Contributions", "Date", "Number", "Records", "Schema",
+    "Ball", "Block", "Bounds", "Box", "Category", "Condition", "Date", "Number", "Records", "Schema",
     "Space", "Table", "Unit", "as_records", "check_finite", "dataset_name", "float_error", "open_records",
     "read_bounds", "space_of",
 ]  # fmt: skip

@@ -218,11 +218,28 @@ class Reading:
         return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
 
     def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
-        """Yield rows in pieces of a block each."""
-        for numbers, codes, keep in slabs:
-            for start in range(0, len(codes), self.block_rows):
-                piece = slice(start, min(start + self.block_rows, len(codes)))
-                yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
+        """Yield rows in pieces of a block each, of which only the last is smaller, however slabs come.
+
+        So the same rows in the same order are the same blocks, whatever they are read from.
+        """
+        rest: DeclaredRows | None = None
+        for slab in slabs:
+            first = 0
+            if rest is not None:
+                first = min(self.block_rows - len(rest.codes), len(slab.codes))
+                rest = DeclaredRows.joined([rest, slab.span(0, first)])
+                if len(rest.codes) < self.block_rows:
+                    continue
+                yield rest
+            rest = None
+            for start in range(first, len(slab.codes), self.block_rows):
+                piece = slab.span(start, start + self.block_rows)
+                if len(piece.codes) < self.block_rows:
+                    rest = piece
+                else:
+                    yield piece
+        if rest is not None:
+            yield rest
 
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, integer
+from discreet.arguments import ArgumentError, integer, positive
 from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.conditions import Condition
 from discreet.records.reading import Block, Reading
-from discreet.records.sources.source import Contributions, Kernel, Source, float_error
+from discreet.records.sources.source import Kernel, Source
+from discreet.records.sources.whole_sums import float_error
 
 
 class Records:
@@ -53,7 +54,9 @@ class Records:
     backend : str or None
         Of a data frame in memory its library: "pandas", "polars" or "pyarrow", say.
     float_error : float
-        γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (``sources.source``).
+        γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (``sources.whole_sums``).
+    block_rows : int
+        The largest number of rows that a kernel sums at a time.
 
     Examples
     --------
@@ -77,7 +80,7 @@ class Records:
         self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
         self.condition, self.required, self.complete = reading.condition, reading.required, reading.complete
         self.kind, self.backend = source.kind, source.backend
-        self.float_error = float_error(reading.block_rows)
+        self.block_rows, self.float_error = reading.block_rows, float_error(reading.block_rows)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self) or hasattr(type(self), name):  # noise is drawn for what was declared
@@ -212,8 +215,10 @@ class Records:
         """
         return self._source.blocks()
 
-    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
-        """Return the sum of ``kernel`` over all blocks.
+    def reduce(
+        self, kernel: Kernel, size: int, norm: float = 1.0, each: Kernel | None = None
+    ) -> NDArray[np.float64]:
+        """Return the sum of ``kernel`` over all blocks. Its bits do not depend on the order in which blocks come.
 
         Parameters
         ----------
@@ -223,15 +228,17 @@ class Records:
             error that it raises is passed on as it is (from Dask's workers its type alone).
         size : int
             How many numbers it gives.
-        each : Contributions, optional
-            The same, row by row, for a database that sums by itself.
+        norm : float
+            B, a bound on the Euclidean norm of each row's contribution. The sum is on a grid of about 2⁻⁷⁶·B.
+        each : callable, optional
+            The contributions themselves, of shape (n, size) for a block of n rows, for a database that sums by itself.
 
         Returns
         -------
         array of shape (size,)
             float64. Exact numbers: they may leave through the door only.
         """
-        return self._source.reduce(kernel, integer("size", size, least=1), each)
+        return self._source.reduce(kernel, integer("size", size, least=1), positive("norm", norm), each)
 
     def gather(self, kernel: Kernel, width: int, *, sort: bool = True) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes, sorted; as long as the data.

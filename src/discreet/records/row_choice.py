@@ -38,6 +38,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from discreet.records.cells import unit_name
@@ -191,7 +192,16 @@ class DeclaredRows(NamedTuple):
     @classmethod
     def joined(cls, pieces: Sequence[DeclaredRows]) -> DeclaredRows:
         """Return several pieces, at least one, as one."""
-        return cls(np.concatenate([one.numbers for one in pieces]), np.concatenate([one.codes for one in pieces]))
+        numbers = array_namespace(pieces[0].numbers).concat([one.numbers for one in pieces], axis=0)
+        keep = None
+        if any(one.keep is not None for one in pieces):
+            keep = np.concatenate([np.ones(len(one.codes), np.bool_) if one.keep is None else one.keep for one in pieces])
+        return cls(numbers, np.concatenate([one.codes for one in pieces]), keep)
+
+    def span(self, start: int, stop: int) -> DeclaredRows:
+        """Return some consecutive rows, as far as there are any."""
+        piece = slice(start, min(stop, len(self.codes)))
+        return DeclaredRows(self.numbers[piece, :], self.codes[piece], None if self.keep is None else self.keep[piece])
 
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return the rows at ``places``, as NumPy arrays."""

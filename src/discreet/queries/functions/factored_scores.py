@@ -143,7 +143,7 @@ class FactoredSum(Selection):
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return the sum over all rows; a database sends them, since it cannot score them."""
         most = self.largest_score(setting)
-        return np.clip(records.reduce(self.sum, self.size), -most, most)
+        return np.clip(records.reduce(self.sum, self.size, self.scored.half_width), -most, most)
 
     def scores(self, values: Array) -> Array:
         """Return the sums."""

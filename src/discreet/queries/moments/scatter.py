@@ -40,6 +40,7 @@ moved into that, which brings no two of them farther apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -212,7 +213,8 @@ class Scatter(Question):
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return the scatter, by one reading of the rows."""
         d = len(self.columns)
-        sums = records.reduce(self.sums, self.groups * (1 + d + self.numbers)).reshape(self.groups, -1)
+        size = 1 + d + self.numbers  # of which each number of a row is at most 1
+        sums = records.reduce(self.sums, self.groups * size, math.sqrt(size)).reshape(self.groups, -1)
         counts, first, second = np.maximum(sums[:, :1], 1.0), sums[:, 1 : 1 + d], sums[:, 1 + d :]
         i, j = np.triu_indices(d)
         most = self.largest(setting)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query
 from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.operators import Operator, upper_norm
-from discreet.records import Block, Box, Contributions, Records
+from discreet.records import Block, Box, Records
 from discreet.records.generic_arrays import on_device, to_host
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class SeriesQuery(Query):
         """Return the block's own series S, shape (T,)."""
 
     @property
-    def entries(self) -> Contributions | None:
+    @abstractmethod
+    def entry_norm(self) -> float:
+        """A bound on the Euclidean norm of a row's own series."""
+
+    @property
+    def entries(self) -> Callable[[Block], Any] | None:
         """The series of each row by itself, for a database that sums; None where it cannot."""
         return None
 
@@ -63,7 +68,7 @@ class SeriesQuery(Query):
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return O·S over all rows; see ``Query.collect`` for the last step."""
         most = setting.largest(self)
-        series = records.reduce(self.bin_rows, self.operator.count, self.entries)
+        series = records.reduce(self.bin_rows, self.operator.count, self.entry_norm, self.entries)
         return np.clip(self.operator.apply(series), -most, most)
 
 
@@ -94,8 +99,9 @@ class StepSums(SeriesQuery):
       ⟨O·e_t, O·e_t'⟩ lies in [0, N²]. So where v·v' ≥ 0, ‖c − c'‖² ≤ ‖c‖² + ‖c'‖² ≤ 2·B²·N²; where v·v' < 0 it is at
       most (|v| + |v'|)·N = |v − v'|·N ≤ (h − l)·N. Together: max(√2·B, h − l if l < 0 < h)·N.
 
-    *Float error.* With γ that of ``records.sources.source``, n rows, and S̃ the computed series: each step has |S̃_t −
-    S_t| ≤ γ·Σ|v_i| over the rows in that step. So ‖S̃ − S‖₁ ≤ γ·n·B and ‖O(S̃ − S)‖₂ ≤ N·γ·n·B. On top ``apply`` errs
+    *Float error.* With γ that of ``records.sources.whole_sums``, n rows, and S̃ the computed series: ‖S̃ − S‖₁ ≤ γ·n·B
+    (a block of m rows has at most m steps that are not 0, so the grid costs m·2⁻⁷⁶·B, whatever T is). So
+    ‖O(S̃ − S)‖₂ ≤ N·γ·n·B. On top ``apply`` errs
     by at most error·‖S̃‖₁, and ‖S̃‖₁ ≤ (1 + γ)·n·B. The values themselves are floats within their bounds, so nothing
     else is rounded.
 
@@ -193,6 +199,11 @@ class StepSums(SeriesQuery):
         step = xp.where(time == self.stop, last, xp.where((step < 0) | (step >= count), none, step))
         return step, xp.ones_like(time) if self.value is None else x[:, self.value]
 
+    @property
+    def entry_norm(self) -> float:
+        """B."""
+        return self.largest
+
     def bin_rows(self, block: Block) -> Any:
         """Return the sum of the values in each step, in one pass."""
         step, value = self._place_rows(block)
@@ -220,8 +231,10 @@ class ColumnSums(SeriesQuery):
     keeps the order, so two of them differ by no more than the rounded h_t − a and l_t − a do, a few u above w_t.
     ``upper_norm`` rounds up by more.)
 
-    *Float error*, as in ``StepSums``: |S̃_t − S_t| ≤ γ·n·M_t in each step, so ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M), and
-    ``apply`` errs by at most error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
+    *Float error*, as in ``StepSums``, but for the grid of the sum, which is the same in all steps, however small M_t is:
+    |S̃_t − S_t| ≤ γ·n·M_t + 2⁻⁵²·n·‖M‖₂ in each step (that of a database is the coarsest, ``sql.text``). So
+    ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M) + 2⁻⁵²·n·‖M‖₂·T·max_t ‖O·e_t‖₂, and ``apply`` errs by at most
+    error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
 
     Parameters
     ----------
@@ -277,7 +290,8 @@ class ColumnSums(SeriesQuery):
     def float_error(self, rows: int, accumulation: float) -> float:
         """See the class."""
         applied = self.operator.error * (1.0 + accumulation) * upper_norm(self.largest, "l1")
-        return rows * (accumulation * self.operator.reach(self.largest, "l2") + applied)
+        grid = 2.0**-52 * self.entry_norm * self.operator.count * self.operator.column_norm("l2")
+        return rows * (accumulation * self.operator.reach(self.largest, "l2") + grid + applied)
 
     def _series(self, block: Block) -> Any:
         """Return each row's own series, in ±M."""
@@ -289,9 +303,14 @@ class ColumnSums(SeriesQuery):
         return xp.minimum(xp.maximum(x - on_device(tuple(self.middle.tolist()), x), -most), most)
 
     @property
-    def entries(self) -> Contributions:
+    def entry_norm(self) -> float:
+        """‖M‖."""
+        return upper_norm(self.largest, "l2")
+
+    @property
+    def entries(self) -> Callable[[Block], Any]:
         """The row's own series, for a database that sums."""
-        return Contributions(self._series, upper_norm(self.largest, "l2"))
+        return self._series
 
     def bin_rows(self, block: Block) -> Any:
         """Return the sums of the columns."""

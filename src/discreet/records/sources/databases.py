@@ -27,16 +27,9 @@ from discreet.records.declared.columns import Category
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.row_choice import DeclaredRows, Units, choose_rows
 from discreet.records.sources.frames import TableSource, unit_cells
-from discreet.records.sources.source import (
-    CompensatedSum,
-    Contributions,
-    Kernel,
-    Sizes,
-    compute,
-    count_sizes,
-    sum_vectors,
-)
+from discreet.records.sources.source import Kernel, Sizes, compute, count_sizes
 from discreet.records.sources.stored import Read, SqlEngine, StoredSource, as_frames, read_texts
+from discreet.records.sources.whole_sums import sum_vectors
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
@@ -70,7 +63,7 @@ class SumQuery(NamedTuple):
     others: str | None
 
 
-def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> SumQuery:
+def write_sum(engine: SqlEngine, reading: Reading, each: Kernel, size: int, norm: float) -> SumQuery:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
     if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
@@ -84,7 +77,7 @@ def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: in
     terms = [_split_conditions(cell) for cell in result.cells[0]]
     values = list({id(value): value for value, _ in terms}.values())
     names = {id(value): f"t{j}" for j, value in enumerate(values)}
-    exponent = find_exponent(each.norm)
+    exponent = find_exponent(norm)
     test = "TRUE"
     if reading.condition is not None:
         held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
@@ -100,7 +93,7 @@ def write_sum(engine: SqlEngine, reading: Reading, each: Contributions, size: in
     shared = writer.name_shared(values)
     rounded = [
         f"{write_whole(text, exponent)} AS {names[id(value)]}"
-        for value, text in zip(values, writer.write(values, each.norm), strict=True)
+        for value, text in zip(values, writer.write(values, norm), strict=True)
     ]
     sums = [write_total(names[id(value)], writer.write(tests)) for value, tests in terms]
     layers = [
@@ -126,10 +119,10 @@ def _split_conditions(cell: Any) -> tuple[Any, list[Any]]:
     return cell, []
 
 
-def _trace(each: Contributions, block: Block) -> Traced:
+def _trace(each: Kernel, block: Block) -> Traced:
     """Return a kernel's numbers as expressions; an error here is about symbols, not rows, and then rows are read."""
     try:
-        result = each.rows(block)
+        result = each(block)
     except Exception:
         result = None
     if not isinstance(result, Traced):
@@ -308,32 +301,31 @@ class SqlSource(StoredSource):
         kept = choose_rows(codes[named], units.names, result, self.declared.max_rows, self.declared.order)
         return result.take(np.flatnonzero(kept))
 
-    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
+    def reduce(self, kernel: Kernel, size: int, norm: float, each: Kernel | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
 
-        Both are within γ·N·B of the exact sum (``source``, ``sql.text``), so it does not matter which one it was.
+        Both are within γ·N·B of the exact sum (``whole_sums``, ``sql.text``), so it does not matter which one it was.
         """
         if each is not None:
             try:
-                return self._sum_by_database(each, size)
+                return self._sum_by_database(each, size, norm)
             except NotTraceable:
                 pass
-        return super().reduce(kernel, size)
+        return super().reduce(kernel, size, norm)
 
-    def _sum_by_database(self, each: Contributions, size: int) -> Array:
+    def _sum_by_database(self, each: Kernel, size: int, norm: float) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
-        result = write_sum(self._engine, self.reading, each, size)
+        result = write_sum(self._engine, self.reading, each, size, norm)
         try:
             with self._engine.snapshot() as read:
                 sums = read_texts(read, result.text)
                 chosen = self._read_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
-        total = CompensatedSum(size)  # to which the database's sum is one more block
-        total.add(np.array([math.ldexp(1.0, -result.exponent) * int(one) for one in sums]))
         rows = [self.reading.select_columns(chosen, self.declared)]
-        total.merge(sum_vectors(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
-        return total.pair[0]
+        total = sum_vectors(compute(self.reading, lambda block: each(block).sum(axis=0), rows, cores=1), size, norm)
+        total.add_whole([int(one) for one in sums], result.exponent)
+        return total.to_floats()
 
     def _read_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
