@@ -46,6 +46,7 @@ from discreet.records.sources.engines import Table, has_several_tables, open_eng
 from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
 from discreet.records.sources.source import Source, default_block_rows
+from discreet.records.sources.spark_frames import SparkSource
 from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
@@ -238,6 +239,8 @@ SOURCES: tuple[tuple[type[Engine], Callable[..., Source]], ...] = (
 def _source(data: Any, declared: _Declarations) -> Source:
     if is_dask(data):
         return _dask_source(data, declared)
+    if is_spark(data):
+        return SparkSource(data, declared.table(unique_names(data.columns)))
     if is_array_api_obj(data):
         return _array_source(check_array(data), declared)
     if is_file(data):
@@ -402,14 +405,19 @@ def is_dask(data: Any) -> bool:
     return dask is not None and bool(dask.is_dask_collection(data))
 
 
+def is_spark(data: Any) -> bool:
+    """Return whether something is a Spark data frame, of a session of its own or of Spark Connect."""
+    return "pyspark" in sys.modules and hasattr(data, "mapInArrow")
+
+
 def is_file(data: Any) -> bool:
     """Return whether rows are those of a file or of a table in a database."""
     return isinstance(data, str | os.PathLike | Table)
 
 
 def is_stored(data: Any) -> bool:
-    """Return whether rows are read as declared: those of a file, a table in a database, or Dask."""
-    return is_file(data) or is_dask(data)
+    """Return whether rows are read as declared: those of a file, a table in a database, Dask or Spark."""
+    return is_file(data) or is_dask(data) or is_spark(data)
 
 
 is_array = is_array_api_obj  # an array in memory, of NumPy or of another library
@@ -445,7 +453,7 @@ def column_names(data: Any) -> list[str]:
     """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
     if is_file(data):
         return list(open_engine(data).types)
-    frame = data if is_dask(data) and hasattr(data, "columns") else as_frame(data)
+    frame = data if (is_dask(data) and hasattr(data, "columns")) or is_spark(data) else as_frame(data)
     if frame is None:
         way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
         raise ArgumentError("X", UNSHOWN, "a data frame, whose columns have names", way)

@@ -24,10 +24,11 @@ from discreet.records.sources.partitions import (
     GatherRows,
     Guarded,
     PartitionedSource,
+    Partitions,
     Seen,
     SumRows,
+    UnitCounts,
     choose_among,
-    find_large_units,
     make_blocks,
 )
 from discreet.records.sources.source import Kernel, Sizes
@@ -47,6 +48,14 @@ def _merge(sums: Sequence[Seen[WholeSum]]) -> Seen[WholeSum]:
     for other in others:
         total, digest = total.merge(other.value), digest + other.digest
     return Seen(total, digest)
+
+
+def _add_up(partitions: Partitions, counts: Sequence[dict[str, int]]) -> UnitCounts:
+    total: dict[str, int] = {}
+    for one in counts:
+        for name, rows in one.items():
+            total[name] = total.get(name, 0) + rows
+    return partitions.add_up_units(total.items())
 
 
 class DaskSource(PartitionedSource):
@@ -82,11 +91,14 @@ class DaskSource(PartitionedSource):
         return self._cache("choice", self._choose)
 
     def _choose(self) -> tuple[Any, Any, Any]:
-        counted = _delay(partial(find_large_units, self.declared.max_rows))(self._map(self._partitions.count))
-        result = _compute(counted.persist)  # kept by the workers, for every later pass
-        large, sizes = (_delay(itemgetter(place))(result) for place in (0, 1))
-        chosen = _delay(partial(choose_among, self.declared))(self._map(self._partitions.read_large_units, large))
-        return large, sizes, _compute(chosen.persist)
+        own, pick = self._partitions, lambda of, place: _delay(itemgetter(place))(of)
+        counted = _compute(_delay(partial(_add_up, own))(self._map(own.count)).persist)  # kept for every later pass
+        large, sizes, hashed = (pick(counted, place) for place in range(3))
+        chosen = _compute(_delay(partial(choose_among, self.declared))(self._map(own.read_large_units, large)).persist)
+        units, digest = _compute(lambda: import_optional("dask").compute(hashed, pick(chosen, 1)))
+        self.compare_facts({"units": units})
+        self.compare(digest, self.declared.names)
+        return large, sizes, pick(chosen, 0)
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""

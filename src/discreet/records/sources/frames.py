@@ -39,7 +39,7 @@ POLARS: dict[str, tuple[str, ...]] = {NAMES: ("Null", "String", "Categorical", "
 POLARS |= dict.fromkeys((NUMBERS, LABELS), ("Boolean", *POLARS[NAMES]))
 POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
 # What to install for a library that is imported where it is first needed.
-EXTRAS = {"pyarrow": "sql", "duckdb": "sql", "adbc_driver_postgresql": "postgresql", "dask": "dask"}
+EXTRAS = {"pyarrow": "sql", "duckdb": "sql", "adbc_driver_postgresql": "postgresql", "dask": "dask", "pyspark": "spark"}
 
 
 def import_optional(module: str) -> Any:

@@ -32,8 +32,18 @@ from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows
 from discreet.records.sources.arrays import ArraySource, check_array
 from discreet.records.sources.frames import TableSource
-from discreet.records.sources.row_digest import DigestKey, RowDigest, watch_rows
-from discreet.records.sources.source import Array, Kernel, LocalSource, Sizes, Source, compute, count_sizes, join_rows
+from discreet.records.sources.row_digest import WORD, DigestKey, RowDigest, watch_rows
+from discreet.records.sources.source import (
+    Array,
+    Kernel,
+    LocalSource,
+    Sizes,
+    Source,
+    compute,
+    count_sizes,
+    join_rows,
+    take_rows,
+)
 from discreet.records.sources.whole_sums import WholeSum, sum_vectors
 
 CHANGED = (
@@ -130,13 +140,39 @@ class Partitions:
         counts = np.bincount(codes[codes >= 0], minlength=len(units)).tolist()
         return dict(zip(units.names(range(len(units))), counts, strict=True))
 
-    def read_large_units(self, part: Any, large: Collection[str]) -> NamedRows:
-        """Return the rows of some units, with their names."""
-        source = self.open(part)
+    def add_up_units(self, counts: Iterable[tuple[str, int]]) -> UnitCounts:
+        """Return what is known of units, from how many rows each of them has."""
+        names, rows = zip(*counts, strict=True) if (counts := list(counts)) else ((), ())
+        most, sizes = self.declared.max_rows, np.array(rows, dtype=np.int64)
+        large = frozenset(name for name, number in counts if number > most)
+        hashed = int((self.key.hash_names(names) * sizes.astype(np.uint64)).sum(dtype=np.uint64))
+        return UnitCounts(large, count_sizes(sizes, most), hashed)
+
+    def read_large_units(self, part: Any, large: Collection[str]) -> Seen[NamedRows]:
+        """Return the rows of some units, with their names, and the fingerprint of all rows with all declared columns."""
+        source, seen = self.open(part), [RowDigest()]
         units, codes = source.count_units()
         some = units.find(UnitCells(sorted(large)))
         places = np.flatnonzero(np.isin(codes, some[some >= 0]))
-        return NamedRows(units.names(codes[places]), source.declared_rows(places))
+        watched = watch_rows(source.read(self.declared), self.key, self.key.hash_units(units, codes), seen)
+        rows = NamedRows(units.names(codes[places]), take_rows(watched, places, self.declared.empty_rows()))
+        return Seen(rows, sum(seen[1:], seen[0]))
+
+
+class UnitCounts(NamedTuple):
+    """What is known of some units: those of too many rows, how many rows units have, and a fingerprint.
+
+    The fingerprint is the sum over rows of the hash of their unit, as in ``RowDigest``.
+    """
+
+    large: frozenset[str]
+    sizes: Sizes
+    hashed: int
+
+    def joined(self, other: UnitCounts) -> UnitCounts:
+        """Return the same of other units too."""
+        one, several, more = (a + b for a, b in zip(self.sizes, other.sizes, strict=True))
+        return UnitCounts(self.large | other.large, (one, several, more), (self.hashed + other.hashed) & WORD)
 
 
 class NamedRows(NamedTuple):
@@ -146,23 +182,13 @@ class NamedRows(NamedTuple):
     rows: DeclaredRows
 
 
-def choose_among(declared: Reading, parts: Sequence[NamedRows]) -> DeclaredRows:
+def choose_among(declared: Reading, parts: Sequence[Seen[NamedRows]]) -> Seen[DeclaredRows]:
     """Return the rows that count, of units of more than may count, from all partitions."""
-    names = [name for part in parts for name in part.names]
-    rows = DeclaredRows.joined([declared.empty_rows(), *(part.rows for part in parts)])
+    names = [name for part in parts for name in part.value.names]
+    rows = DeclaredRows.joined([declared.empty_rows(), *(part.value.rows for part in parts)])
     units = Units("text")  # a name is text, whatever it was read from
     kept = choose_rows(units.add([UnitCells(names)]), units.names, rows, declared.max_rows, declared.order)
-    return rows.take(np.flatnonzero(kept))
-
-
-def find_large_units(max_rows: int, counts: Iterable[dict[str, int]]) -> tuple[frozenset[str], Sizes]:
-    """Return the units that have more rows than may count, and how many rows units have."""
-    total: dict[str, int] = {}
-    for partition in counts:
-        for name, rows in partition.items():
-            total[name] = total.get(name, 0) + rows
-    over = frozenset(name for name, rows in total.items() if rows > max_rows)
-    return over, count_sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
+    return Seen(rows.take(np.flatnonzero(kept)), sum((part.digest for part in parts), RowDigest()))
 
 
 def make_blocks(reading: Reading, slabs: Iterator[DeclaredRows]) -> list[Block]:
@@ -211,9 +237,13 @@ class PartitionedSource(Source):
     def _partitions(self) -> Partitions:
         return Partitions(self.declared, self.reading, self._names, self._cache("key", DigestKey.draw))
 
-    def compare(self, digest: RowDigest) -> None:
+    def compare(self, digest: RowDigest, columns: tuple[str, ...] | None = None) -> None:
         """Raise where a pass saw other rows than the passes before, of whatever columns both read."""
+        names = self.reading.names if columns is None else columns
+        self.compare_facts({"rows": digest.rows, "units": digest.units, names: digest.cells})
+
+    def compare_facts(self, seen: dict[Any, Any]) -> None:
+        """Raise where something that every pass must see alike is not what it was before."""
         known: dict[Any, Any] = self._cache("digests", dict)
-        seen = {"rows": digest.rows, "units": (self.reading.unit, digest.units), self.reading.names: digest.cells}
         if any(known.setdefault(what, value) != value for what, value in seen.items()):
             raise RuntimeError(CHANGED)

@@ -5,10 +5,10 @@ person's rows and every step of a fit must see the same rows, once each. That ea
 a shuffle that is not deterministic may put a person into two partitions. So each pass adds up a fingerprint of its
 rows, and the passes are compared (``partitions``).
 
-A row is hashed from its unit and its cells under a random key of 128 bits that stays on the private side. The hashes
-are added up modulo 2⁶⁴, twice with different mixing, so that the sum is a function of the multiset of rows. Two
-different multisets have the same sums with probability about 2⁻¹²⁸ over the key, if the mixing behaves like a random
-function. It guards against accidents of an engine, and no guarantee rests on it. Nothing of it leaves the private side.
+A cell is mixed with a word that belongs to its column, the words of a row are added to the hash of its unit and mixed
+again, and these hashes of rows are added up modulo 2⁶⁴, twice with different mixing. So the sum is a function of the
+multiset of rows. All words follow from a random key of 128 bits that stays on the private side. If the mixing behaves
+like a random function, two different multisets have the same sums with a probability of about 2⁻⁶⁴. It guards against accidents of an engine, and no guarantee rests on it. Nothing of it leaves the private side.
 
 As everywhere, −0.0 is 0.0, and all NaN are one (``row_choice``).
 """
@@ -29,7 +29,7 @@ from discreet.records.generic_arrays import to_host
 from discreet.records.row_choice import DeclaredRows, Units
 
 WORD = 2**64 - 1
-MISSING = 0x7FF8_0000_0000_0000  # the bits of one NaN
+NEGATIVE_ZERO, EXPONENT = np.uint64(2**63), np.uint64(0x7FF0_0000_0000_0000)
 
 Words = NDArray[np.uint64]
 
@@ -81,6 +81,10 @@ class DigestKey:
         """Return a hash of each row's unit, 0 for a row without one."""
         return np.append(self.hash_names(units.names(range(len(units)))), np.uint64(0))[codes]
 
+    def _words(self, count: int) -> Words:
+        """Return so many words that follow from the key."""
+        return np.frombuffer(hashlib.shake_256(self.secret).digest(8 * count), dtype=np.uint64)
+
     def digest(self, rows: DeclaredRows, units: Words | None = None) -> RowDigest:
         """Return the fingerprint of some rows.
 
@@ -94,7 +98,7 @@ class DigestKey:
         who = np.zeros(len(codes), dtype=np.uint64) if units is None else units
         sums = np.zeros(3, dtype=np.uint64)
         with np.errstate(all="ignore"):
-            _add_rows(numbers.view(np.uint64), numbers, codes, who, np.frombuffer(self.secret, dtype=np.uint64), sums)
+            _add_rows(numbers.view(np.uint64), codes, who, self._words(2 + numbers.shape[1] + codes.shape[1]), sums)
         known, first, second = (int(one) for one in sums)
         return RowDigest(len(codes), known, (first, second))
 
@@ -108,22 +112,25 @@ def _mix(word):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _add_rows(bits, numbers, codes, who, key, sums):  # type: ignore[no-untyped-def]
+def _add_rows(bits, codes, who, words, sums):  # type: ignore[no-untyped-def]
     """Add the hashes of rows to three sums."""
     known, first, second = sums[0], sums[1], sums[2]
+    d = bits.shape[1]
     for r in range(len(codes)):
         known += who[r]
-        word = _mix(who[r] ^ key[0])
-        for j in range(numbers.shape[1]):
-            if np.isfinite(numbers[r, j]):
-                cell = bits[r, j] if numbers[r, j] != 0.0 else np.uint64(0)
-            else:
-                cell = np.uint64(MISSING)
-            word = _mix(word ^ cell)
+        row = who[r]
+        for j in range(d):
+            cell = bits[r, j]
+            if cell == NEGATIVE_ZERO:
+                cell = np.uint64(0)
+            elif cell & EXPONENT == EXPONENT:  # a NaN or an infinity
+                cell = EXPONENT
+            row += _mix(cell ^ words[2 + j])
         for j in range(codes.shape[1]):
-            word = _mix(word ^ np.uint64(codes[r, j]))
-        first += word
-        second += _mix(word ^ key[1])
+            row += _mix(np.uint64(codes[r, j]) ^ words[2 + d + j])
+        row = _mix(row ^ words[0])
+        first += row
+        second += _mix(row ^ words[1])
     sums[0], sums[1], sums[2] = known, first, second
 
 

@@ -172,13 +172,7 @@ class LocalSource(Source):
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
-        first, result = 0, [self.declared.empty_rows()]
-        for rows in self.read(self.declared):
-            start, stop = np.searchsorted(places, [first, first + len(rows.codes)])
-            if start < stop:
-                result.append(rows.take(places[start:stop] - first))
-            first += len(rows.codes)
-        return DeclaredRows.joined(result)
+        return take_rows(self.read(self.declared), places, self.declared.empty_rows())
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
@@ -208,6 +202,17 @@ class LocalSource(Source):
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         return join_rows(compute(self.reading, kernel, self.read_declared()), width)
+
+
+def take_rows(slabs: Iterable[DeclaredRows], places: NDArray[np.int64], empty: DeclaredRows) -> DeclaredRows:
+    """Return the rows at ascending places, below ``empty``, which has none."""
+    first, result = 0, [empty]
+    for rows in slabs:
+        start, stop = np.searchsorted(places, [first, first + len(rows.codes)])
+        if start < stop:
+            result.append(rows.take(places[start:stop] - first))
+        first += len(rows.codes)
+    return DeclaredRows.joined(result)
 
 
 def join_rows(pieces: Iterable[Array], width: int) -> Array:

@@ -1,0 +1,134 @@
+"""A private mixture on Dask and on Spark, beside one process with NumPy: rows a second and core, and equal bits.
+
+Each engine has two workers of one thread, and holds the rows in memory (Dask: persisted; Spark: Parquet files, which it
+reads again in every pass). What is timed is a step, the sum of a mixture's statistic over all rows: the difference of
+fits of many and of few steps, in one run, so that start-up and compilation cancel. NumPy is timed on one thread. Sums
+are compared to the last bit, since partitions are whole blocks.
+
+    python benchmarks/bench_cluster.py                       10⁶ × 10 rows, K = 5
+    python benchmarks/bench_cluster.py --rows 10000000 --engines dask
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+
+from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
+from discreet.records import Box, Records, as_records
+from discreet.records.sources.source import compute
+from discreet.records.sources.whole_sums import sum_vectors
+
+PARTITIONS = 8
+
+
+def make_rows(rows: int, columns: int) -> np.ndarray:
+    """Return rows in the unit box."""
+    return np.clip(0.2 * np.random.default_rng(0).standard_normal((rows, columns)), -1.0, 1.0)
+
+
+def make_query(columns: int, components: int) -> MomentSums:
+    """Return the statistic of a mixture."""
+    rng = np.random.default_rng(1)
+    means = 0.1 * rng.standard_normal((components, columns)) / columns**0.5
+    covariances = np.repeat((0.04 / columns * np.eye(columns))[None], components, axis=0)
+    mixture = Components(np.full(components, 1.0 / components), means, covariances)
+    moments = ClippedMoments(mixture, 1.5 * columns**0.5, (0.2, 0.3, 0.5))
+    return MomentSums(moments, Box(-1, 1).for_columns(columns), "mixture")
+
+
+@contextmanager
+def dask_rows(rows: np.ndarray, block: int) -> Iterator[object]:
+    """Yield the rows as a persisted Dask array of whole blocks, on two processes of one thread."""
+    import dask.array as da
+    from dask.distributed import Client, LocalCluster, wait
+
+    chunk = -(-len(rows) // (PARTITIONS * block)) * block
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        data = da.from_array(rows, chunks=(chunk, -1)).persist()
+        wait(data)
+        yield data
+
+
+@contextmanager
+def spark_rows(rows: np.ndarray, block: int) -> Iterator[object]:
+    """Yield the rows as a Spark data frame of Parquet files of whole blocks each, on two threads of one machine."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.sql import SparkSession
+
+    chunk = -(-len(rows) // (PARTITIONS * block)) * block
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    with tempfile.TemporaryDirectory() as folder:
+        for part, start in enumerate(range(0, len(rows), chunk)):
+            columns = dict(zip(names, rows[start : start + chunk].T, strict=True))
+            pq.write_table(pa.table(pd.DataFrame(columns)), f"{folder}/part-{part:03}.parquet")
+        largest = max(os.path.getsize(f"{folder}/{name}") for name in os.listdir(folder))
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.files.maxPartitionBytes", str(largest + 1))
+            .config("spark.sql.files.openCostInBytes", str(largest + 1))  # one file is one partition
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
+            .config("spark.driver.memory", "4g")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("ERROR")
+        yield session.read.parquet(folder).select(*names)
+        session.stop()
+
+
+def timed(step: Callable[[], np.ndarray], steps: int) -> tuple[float, np.ndarray]:
+    """Return the seconds of a step, and what it gives."""
+    result = step()
+    step()
+    start = time.perf_counter()
+    for _ in range(steps):
+        step()
+    return (time.perf_counter() - start) / steps, result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--columns", type=int, default=10)
+    parser.add_argument("--components", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--engines", nargs="*", default=["dask", "spark"])
+    asked = parser.parse_args()
+    rows, query = make_rows(asked.rows, asked.columns), make_query(asked.columns, asked.components)
+
+    def summed(records: Records) -> np.ndarray:
+        return records.reduce(query.sum, query.size, query.bound.l2)
+
+    local = as_records(rows, space=query.space)
+
+    def alone() -> np.ndarray:
+        slabs = local._source.read_declared()
+        return sum_vectors(compute(local._source.reading, query.sum, slabs, cores=1), query.size, 1.0).to_floats()
+
+    seconds, expected = timed(alone, asked.steps)
+    print(f"NumPy, one thread: {asked.rows / seconds / 1e6:.2f} million rows a second", flush=True)
+    for name in asked.engines:
+        with {"dask": dask_rows, "spark": spark_rows}[name](rows, local.block_rows) as data:
+            records = as_records(data, space=query.space)
+            took, result = timed(lambda records=records: summed(records), asked.steps)
+            same = "the same bits" if result.tobytes() == expected.tobytes() else "OTHER BITS"
+            print(
+                f"{name}, two workers: {asked.rows / took / 1e6:.2f} million rows a second, "
+                f"{seconds / took / 2:.2f} of NumPy's a core; {same}", flush=True,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Rows of a Spark data frame: partial sums on the executors, one small result a partition back (``partitions``).
+
+Everything runs in the caller's own session, by ``mapInArrow``: a partition comes to Python as Arrow batches, is read as
+a table of its own, and gives one small result with the partition's number. The driver sees to it that no partition is
+there twice, compares the fingerprint of the rows with that of earlier passes, and adds up. Noise is drawn after that,
+once, in the driver's own process (``door``): nothing here is lazy, so that nothing can be drawn again when Spark
+computes something again. Nothing is cached on the cluster, so nothing that is lost changes what was read. No
+accumulators are used, to which a repeated task adds twice.
+
+**A person's rows.** Spark counts the rows of each unit, after a shuffle by name. The names of units that have more than
+``max_rows``, and the rows of these units, come to the driver, which chooses among them (``row_choice``) and keeps the
+chosen ones. So its memory must hold the rows of those who have too many; with ``max_rows`` larger there are fewer.
+
+The rows of a partition are held in memory by the Python process that reads it. Partitions of some 10⁵ to 10⁷ cells are
+usual; ``frame.repartition(n)`` makes more of them.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records.reading import Block, Reading
+from discreet.records.row_choice import DeclaredRows
+from discreet.records.sources.frames import check_types, import_optional
+from discreet.records.sources.partitions import (
+    CHANGED,
+    Consume,
+    Failure,
+    GatherRows,
+    Guarded,
+    PartitionedSource,
+    Partitions,
+    Seen,
+    SumRows,
+    UnitCounts,
+    choose_among,
+    make_blocks,
+)
+from discreet.records.sources.row_digest import RowDigest
+from discreet.records.sources.source import Kernel, Sizes
+from discreet.records.sources.whole_sums import WholeSum
+
+Result = TypeVar("Result")
+RESULT = "part int, result binary"
+COUNTED = "name string, rows bigint, failed string"
+
+
+def select_columns(frame: Any, reading: Reading) -> Any:
+    """Return the columns that a reading needs."""
+    return frame.select(*("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(reading.needed)))
+
+
+def check_columns(frame: Any, reading: Reading) -> None:
+    """Check the types of the columns that are read: those in which Spark hands them over as Arrow."""
+    to_arrow_schema = import_optional("pyspark.sql.pandas.types").to_arrow_schema
+    try:
+        types = to_arrow_schema(select_columns(frame, reading).schema).empty_table()
+    except TypeError as error:  # it names a type, and no value
+        raise ValueError(f"a declared column has a type that cannot be read: {error}; cast it first") from None
+    check_types(nw.from_native(types, eager_only=True), reading)
+
+
+def _for_each_partition(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function for ``mapInArrow``: it gives what ``work`` makes of a partition, pickled, with its number."""
+    guarded = Guarded(work)
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        held = [batch for batch in batches if batch.num_rows]
+        result = guarded(pa.Table.from_batches(held)) if held else None
+        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        yield pa.RecordBatch.from_pydict(
+            {"part": [number], "result": [pickle.dumps(result)]},
+            schema=pa.schema([("part", pa.int32()), ("result", pa.binary())]),
+        )
+
+    return run
+
+
+def _count_units(partitions: Partitions) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function for ``mapInArrow``: how many rows each unit has in a partition."""
+    guarded = Guarded(partitions.count)
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        held = [batch for batch in batches if batch.num_rows]
+        counts = guarded(pa.Table.from_batches(held)) if held else {}
+        failed = isinstance(counts, Failure)
+        columns = [[None], [0], [counts.error]] if failed else [[*counts], [*counts.values()], [None] * len(counts)]
+        schema = pa.schema([("name", pa.string()), ("rows", pa.int64()), ("failed", pa.string())])
+        yield pa.RecordBatch.from_arrays([pa.array(one, part.type) for one, part in zip(columns, schema, strict=True)],
+                                         schema=schema)  # fmt: skip
+
+    return run
+
+
+def _add_up_units(partitions: Partitions, table: Any) -> UnitCounts | Failure:
+    """Return what is known of some units, from their names and their numbers of rows."""
+    failed = [error for error in table["failed"].to_pylist() if error is not None]
+    if failed:
+        return Failure(failed[0])
+    return partitions.add_up_units(zip(table["name"].to_pylist(), table["rows"].to_pylist(), strict=True))
+
+
+class SparkSource(PartitionedSource):
+    """Rows of a Spark data frame.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The rows, the same ones each time they are computed, in any order.
+    reading : Reading
+        Its columns are in the data.
+    """
+
+    kind = "Spark data frame"
+
+    def __init__(self, frame: Any, reading: Reading) -> None:
+        super().__init__(reading)
+        check_columns(frame, reading)
+        self._data = frame
+
+    def _run(self, frame: Any, work: Callable[[Any], Result]) -> list[Result]:
+        """Return what becomes of each partition that has a row."""
+        rows = _compute(lambda: frame.mapInArrow(_for_each_partition(work), RESULT).collect())
+        if len({row["part"] for row in rows}) < len(rows):
+            raise RuntimeError(CHANGED)
+        results = [pickle.loads(row["result"]) for row in rows]  # noqa: S301  (which our own tasks wrote)
+        for one in results:
+            if isinstance(one, Failure):
+                raise RuntimeError(one.describe("Spark"))
+        return [one for one in results if one is not None]
+
+    @property
+    def _choice(self) -> tuple[UnitCounts, DeclaredRows]:
+        """What is known of the units, and the rows that count of those of too many."""
+        return self._cache("choice", self._choose)
+
+    def _choose(self) -> tuple[UnitCounts, DeclaredRows]:
+        own, frame = self._partitions, select_columns(self._data, self.declared)
+        functions = import_optional("pyspark.sql.functions")
+        counts = frame.mapInArrow(_count_units(own), COUNTED).groupBy("name", "failed").agg(functions.sum("rows"))
+        summed = counts.toDF("name", "failed", "rows")
+        units = UnitCounts(frozenset(), (0, 0, 0), 0)
+        for some in self._run(summed, partial(_add_up_units, own)):
+            units = units.joined(some)
+        self.compare_facts({"units": units.hashed})
+        if not units.large:
+            return units, self.declared.empty_rows()
+        seen = choose_among(self.declared, self._run(frame, partial(own.read_large_units, large=units.large)))
+        self.compare(seen.digest, self.declared.names)
+        return units, seen.value
+
+    def rows(self) -> int:
+        """Return how many rows there are, counted by Spark."""
+        return int(_compute(self._data.count))
+
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more; counted by Spark."""
+        return self._choice[0].sizes
+
+    def _consume(self, work: Consume[Result]) -> Iterator[Result]:
+        """Yield what becomes of each partition, and of the rows that were chosen."""
+        own, chosen, large = self._partitions, None, frozenset[str]()
+        if self.reading.unit is not None:
+            units, chosen = self._choice
+            large = units.large
+        frame = select_columns(self._data, self.reading)
+        results: list[Seen[Result]] = self._run(frame, partial(own.consume, work, left_out=large))
+        self.compare(sum((one.digest for one in results), RowDigest()))
+        yield from (one.value for one in results)
+        if chosen is not None:
+            yield own.consume_chosen(work, chosen)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute, which come to the driver."""
+        for blocks in self._consume(make_blocks):
+            yield from blocks
+
+    def reduce(self, kernel: Kernel, size: int, norm: float, each: Kernel | None = None) -> NDArray[np.float64]:
+        """Return the sum of ``kernel`` over all blocks, computed on the executors."""
+        total = WholeSum(size, norm)
+        for one in self._consume(SumRows(kernel, size, norm)):
+            total.merge(one)
+        return total.to_floats()
+
+    def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
+        """Return what ``kernel`` makes of each row that contributes."""
+        return np.concatenate([np.empty((0, width)), *self._consume(GatherRows(kernel, width))])
+
+
+def _compute(work: Callable[[], Any]) -> Any:
+    """Return what Spark computes. Of an error only its type's name is passed on: the rest may show rows."""
+    try:
+        return work()
+    except Exception as error:
+        failure = Failure(type(error).__name__)
+    raise RuntimeError(failure.describe("Spark"))  # outside of the except block, or the error would come along
