@@ -21,6 +21,7 @@ from discreet.records import Category, Date, Number, Records, Schema, Table, as_
 from effort import measured, size
 from ideal_rows import ideal_rows
 from kept_connections import kept_connections
+from spark_session import spark
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -144,6 +145,12 @@ def neighbours(rng: np.random.Generator, kind: str) -> tuple[list[Row], list[Row
 # Sources: each gets rows in a random order, and cuts them as it likes.
 
 
+SPARK_TYPES = {
+    kind: f"who {who}, x double, y double, day date, ward string"
+    for kind, who in (("text", "string"), ("integer", "bigint"))
+}
+
+
 def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
     names = ("who", "x", "y", "day", "ward")
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {name: [] for name in names}
@@ -212,6 +219,12 @@ def dask_frame(rng: np.random.Generator, rows: list[Row], kind: str, place: Any)
     return result.shuffle("y") if rng.integers(2) and len(rows) else result
 
 
+def spark_frame(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> Any:
+    parts, table = int(rng.integers(1, 5)), arrow(rows, kind)
+    whole = spark().createDataFrame(table.to_pylist(), schema=SPARK_TYPES[kind])
+    return whole.repartition(parts) if rng.integers(2) else whole.repartition(parts, "y")
+
+
 def duckdb_table(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> Any:
     return Table(place.stored(arrow(rows, kind)), "t")
 
@@ -238,6 +251,7 @@ SOURCES: dict[str, tuple[Callable[..., Any], int, int]] = {  # with the number o
     "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 4, 400),
     "Arrow file": (arrow_file, 4, 400),
     "Dask data frame": (dask_frame, 3, 300),
+    "Spark data frame": (spark_frame, 2, 30),
     "DuckDB table": (duckdb_table, 3, 400),
     "DuckDB view": (duckdb_view, 3, 400),
     "PostgreSQL table": (postgresql_table, 3, 400),

@@ -202,8 +202,12 @@ def check_every_query(table, rows, step):
         assert np.linalg.norm(result - expected) <= 2.0 * error
         seen.add(type(query))
         if isinstance(query, Moments | Grouped):
-            with mock.patch.object(type(records._source), "_read", side_effect=AssertionError("rows were read")):
-                assert np.array_equal(records.reduce(query.sum, query.size, query.bound.l2, query.contributions), result)
+            with mock.patch.object(
+                type(records._source), "read_declared", side_effect=AssertionError("rows were read")
+            ):
+                assert np.array_equal(
+                    records.reduce(query.sum, query.size, query.bound.l2, query.contributions), result
+                )
             assert np.linalg.norm(records.reduce(query.sum, query.size) - expected) <= 2.0 * error
     assert {query.__name__ for query in seen} == set(TRACED[::step])
 
@@ -988,7 +992,7 @@ def test_a_table_that_grows_raises_nothing(database):
     assert [part.tolist() for part in plain(records)] == [[3.0], [3.0]]
     database.run("INSERT INTO t SELECT 1.0, i FROM generate_series(10, 50) i")
     assert [part.tolist() for part in plain(records)] == [[44.0], [44.0]]
-    with mock.patch.object(type(records._source), "_read", side_effect=AssertionError("rows were read")):
+    with mock.patch.object(type(records._source), "read_declared", side_effect=AssertionError("rows were read")):
         result = Count().collect(records, curator.setting)
     assert result.tolist() == [pytest.approx(3.0, rel=1e-5)]
     database.run("DROP TABLE t")

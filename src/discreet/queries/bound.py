@@ -37,7 +37,6 @@ from numpy import einsum, errstate
 from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive
 from discreet.guarantees import Neighbors
 from discreet.records import float_error
-from discreet.sql.text import LEAST_BLOCK
 
 if TYPE_CHECKING:
     from discreet.queries.question import Query
@@ -209,8 +208,7 @@ class Setting:
         """
         clipped = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
         bound = clipped * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
-        depth = max(query.summation_depth(self.block_rows), min(self.block_rows, LEAST_BLOCK))  # as a database needs
-        summed = float_error(depth)
+        summed = float_error(query.summation_depth(self.block_rows))
         errors = query.float_error(self.rows, summed), self.max_rows * query.bound.l2 * query.roundoff
         if not all(0.0 <= error < math.inf for error in errors):
             raise ArgumentError(("float_error", "roundoff"), errors, "finite numbers of at least 0")

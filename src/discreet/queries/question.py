@@ -262,8 +262,8 @@ class Query(Question):
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
         """Return the sum over all rows, clipped to its public bound.
 
-        No sum exceeds the setting's bound unless, for example, a file grew. Raising an error for such a sum would reveal
-        it. Clipping does not, and clipping to a public interval brings no two sums farther apart in any norm.
+        No sum exceeds the setting's bound unless, for example, a file grew. Raising an error for such a sum would
+        reveal it. Clipping does not, and clipping to a public interval brings no two sums farther apart in any norm.
 
         A database computes contributions itself and does not clip them to their bound. So only this library's own
         queries, which the tests attack, are computed in a database; for other queries the rows are read.
@@ -291,7 +291,8 @@ class Query(Question):
     def summation_depth(self, rows: int) -> int:
         """Return the largest number of additions, plus one, that a term goes through in ``sum`` of so many rows.
 
-        For any order of additions the number of rows is enough. Fewer where ``sum`` is known to add up in pieces.
+        For any order of additions the number of rows is enough. Fewer where ``sum`` is known to add up in pieces, and
+        the query is none that a database could sum: ``sql.text`` needs that number.
         """
         return rows
 

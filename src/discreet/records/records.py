@@ -215,9 +215,7 @@ class Records:
         """
         return self._source.blocks()
 
-    def reduce(
-        self, kernel: Kernel, size: int, norm: float = 1.0, each: Kernel | None = None
-    ) -> NDArray[np.float64]:
+    def reduce(self, kernel: Kernel, size: int, norm: float = 1.0, each: Kernel | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks. Its bits do not depend on the order in which blocks come.
 
         Parameters

@@ -195,7 +195,9 @@ class DeclaredRows(NamedTuple):
         numbers = array_namespace(pieces[0].numbers).concat([one.numbers for one in pieces], axis=0)
         keep = None
         if any(one.keep is not None for one in pieces):
-            keep = np.concatenate([np.ones(len(one.codes), np.bool_) if one.keep is None else one.keep for one in pieces])
+            keep = np.concatenate(
+                [np.ones(len(one.codes), np.bool_) if one.keep is None else one.keep for one in pieces]
+            )
         return cls(numbers, np.concatenate([one.codes for one in pieces]), keep)
 
     def span(self, start: int, stop: int) -> DeclaredRows:

@@ -231,8 +231,8 @@ class ColumnSums(SeriesQuery):
     keeps the order, so two of them differ by no more than the rounded h_t − a and l_t − a do, a few u above w_t.
     ``upper_norm`` rounds up by more.)
 
-    *Float error*, as in ``StepSums``, but for the grid of the sum, which is the same in all steps, however small M_t is:
-    |S̃_t − S_t| ≤ γ·n·M_t + 2⁻⁵²·n·‖M‖₂ in each step (that of a database is the coarsest, ``sql.text``). So
+    *Float error*, as in ``StepSums``, but for the grid of the sum, which is the same in all steps, however small M_t
+    is: |S̃_t − S_t| ≤ γ·n·M_t + 2⁻⁵²·n·‖M‖₂ in each step (that of a database is the coarsest, ``sql.text``). So
     ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M) + 2⁻⁵²·n·‖M‖₂·T·max_t ‖O·e_t‖₂, and ``apply`` errs by at most
     error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
 

@@ -91,14 +91,15 @@ class DaskSource(PartitionedSource):
         return self._cache("choice", self._choose)
 
     def _choose(self) -> tuple[Any, Any, Any]:
-        own, pick = self._partitions, lambda of, place: _delay(itemgetter(place))(of)
+        own = self._partitions
         counted = _compute(_delay(partial(_add_up, own))(self._map(own.count)).persist)  # kept for every later pass
-        large, sizes, hashed = (pick(counted, place) for place in range(3))
+        large, sizes, hashed = (_delay(itemgetter(place))(counted) for place in range(3))
         chosen = _compute(_delay(partial(choose_among, self.declared))(self._map(own.read_large_units, large)).persist)
-        units, digest = _compute(lambda: import_optional("dask").compute(hashed, pick(chosen, 1)))
+        rows, digest = (_delay(itemgetter(place))(chosen) for place in range(2))
+        units, digest = _compute(lambda: import_optional("dask").compute(hashed, digest))
         self.compare_facts({"units": units})
         self.compare(digest, self.declared.names)
-        return large, sizes, pick(chosen, 0)
+        return large, sizes, rows
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""

@@ -14,7 +14,6 @@ says which of them count. Files have an order, and are read as in ``LocalSource`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

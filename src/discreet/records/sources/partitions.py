@@ -76,6 +76,7 @@ class Guarded:
     work: Callable[..., Any]
 
     def __call__(self, *given: Any) -> Any:
+        """Return what becomes of the arguments, or the failure of one that failed."""
         for one in given:
             for part in one if isinstance(one, list) else [one]:
                 if isinstance(part, Failure):
@@ -149,7 +150,7 @@ class Partitions:
         return UnitCounts(large, count_sizes(sizes, most), hashed)
 
     def read_large_units(self, part: Any, large: Collection[str]) -> Seen[NamedRows]:
-        """Return the rows of some units, with their names, and the fingerprint of all rows with all declared columns."""
+        """Return the rows of some units, with their names, and the fingerprint of all rows, of all declared columns."""
         source, seen = self.open(part), [RowDigest()]
         units, codes = source.count_units()
         some = units.find(UnitCells(sorted(large)))
@@ -205,6 +206,7 @@ class SumRows:
     norm: float
 
     def __call__(self, reading: Reading, slabs: Iterator[DeclaredRows]) -> WholeSum:
+        """Return the sum."""
         return sum_vectors(compute(reading, self.kernel, slabs, cores=1), self.size, self.norm)
 
 
@@ -216,6 +218,7 @@ class GatherRows:
     width: int
 
     def __call__(self, reading: Reading, slabs: Iterator[DeclaredRows]) -> Array:
+        """Return what was joined."""
         return join_rows(compute(reading, self.kernel, slabs, cores=1), self.width)
 
 

@@ -8,7 +8,8 @@ rows, and the passes are compared (``partitions``).
 A cell is mixed with a word that belongs to its column, the words of a row are added to the hash of its unit and mixed
 again, and these hashes of rows are added up modulo 2⁶⁴, twice with different mixing. So the sum is a function of the
 multiset of rows. All words follow from a random key of 128 bits that stays on the private side. If the mixing behaves
-like a random function, two different multisets have the same sums with a probability of about 2⁻⁶⁴. It guards against accidents of an engine, and no guarantee rests on it. Nothing of it leaves the private side.
+like a random function, two different multisets have the same sums with a probability of about 2⁻⁶⁴. It guards against
+accidents of an engine, and no guarantee rests on it alone. Nothing of it leaves the private side.
 
 As everywhere, −0.0 is 0.0, and all NaN are one (``row_choice``).
 """
@@ -22,14 +23,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.records.generic_arrays import to_host
 from discreet.records.row_choice import DeclaredRows, Units
 
 WORD = 2**64 - 1
-NEGATIVE_ZERO, EXPONENT = np.uint64(2**63), np.uint64(0x7FF0_0000_0000_0000)
 
 Words = NDArray[np.uint64]
 
@@ -93,45 +92,15 @@ class DigestKey:
         >>> halves[1] + halves[0] == key.digest(rows), halves[0] == halves[1]
         (True, False)
         """
+        from discreet.records.sources.row_hashes import add_rows
+
         numbers = np.ascontiguousarray(to_host(rows.numbers), dtype=np.float64)
         codes = np.maximum(rows.codes, -1)  # whatever is missing is missing
         who = np.zeros(len(codes), dtype=np.uint64) if units is None else units
-        sums = np.zeros(3, dtype=np.uint64)
-        with np.errstate(all="ignore"):
-            _add_rows(numbers.view(np.uint64), codes, who, self._words(2 + numbers.shape[1] + codes.shape[1]), sums)
+        sums, words = np.zeros(3, dtype=np.uint64), self._words(2 + numbers.shape[1] + codes.shape[1])
+        add_rows(numbers.view(np.uint64), codes, who, words, sums)
         known, first, second = (int(one) for one in sums)
         return RowDigest(len(codes), known, (first, second))
-
-
-@njit(nogil=True, cache=True)
-def _mix(word):  # type: ignore[no-untyped-def]
-    """Return a word with its bits mixed: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True)
-def _add_rows(bits, codes, who, words, sums):  # type: ignore[no-untyped-def]
-    """Add the hashes of rows to three sums."""
-    known, first, second = sums[0], sums[1], sums[2]
-    d = bits.shape[1]
-    for r in range(len(codes)):
-        known += who[r]
-        row = who[r]
-        for j in range(d):
-            cell = bits[r, j]
-            if cell == NEGATIVE_ZERO:
-                cell = np.uint64(0)
-            elif cell & EXPONENT == EXPONENT:  # a NaN or an infinity
-                cell = EXPONENT
-            row += _mix(cell ^ words[2 + j])
-        for j in range(codes.shape[1]):
-            row += _mix(np.uint64(codes[r, j]) ^ words[2 + d + j])
-        row = _mix(row ^ words[0])
-        first += row
-        second += _mix(row ^ words[1])
-    sums[0], sums[1], sums[2] = known, first, second
 
 
 def watch_rows(

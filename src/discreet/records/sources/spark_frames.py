@@ -18,7 +18,7 @@ usual; ``frame.repartition(n)`` makes more of them.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -53,8 +53,16 @@ COUNTED = "name string, rows bigint, failed string"
 
 
 def select_columns(frame: Any, reading: Reading) -> Any:
-    """Return the columns that a reading needs."""
-    return frame.select(*("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(reading.needed)))
+    """Return the columns that a reading needs, under plain names: Spark would take a dot in a name for a field."""
+    column = import_optional("pyspark.sql.functions").col
+    quoted = ("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(reading.needed))
+    return frame.select(*(column(name).alias(f"c{place}") for place, name in enumerate(quoted)))
+
+
+def read_batches(batches: Iterable[Any], names: Sequence[str]) -> Any:
+    """Return a partition as an Arrow table, with these names for its columns; None for one without rows."""
+    held = [batch for batch in batches if batch.num_rows]
+    return import_optional("pyarrow").Table.from_batches(held).rename_columns(list(names)) if held else None
 
 
 def check_columns(frame: Any, reading: Reading) -> None:
@@ -62,21 +70,22 @@ def check_columns(frame: Any, reading: Reading) -> None:
     to_arrow_schema = import_optional("pyspark.sql.pandas.types").to_arrow_schema
     try:
         types = to_arrow_schema(select_columns(frame, reading).schema).empty_table()
+        types = types.rename_columns(list(dict.fromkeys(reading.needed)))
     except TypeError as error:  # it names a type, and no value
         raise ValueError(f"a declared column has a type that cannot be read: {error}; cast it first") from None
     check_types(nw.from_native(types, eager_only=True), reading)
 
 
-def _for_each_partition(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function for ``mapInArrow``: it gives what ``work`` makes of a partition, pickled, with its number."""
     guarded = Guarded(work)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
         from pyspark import TaskContext
 
-        held = [batch for batch in batches if batch.num_rows]
-        result = guarded(pa.Table.from_batches(held)) if held else None
+        pa = import_optional("pyarrow")
+        table = read_batches(batches, names)
+        result = None if table is None else guarded(table)
         number = TaskContext.get().partitionId()  # type: ignore[union-attr]
         yield pa.RecordBatch.from_pydict(
             {"part": [number], "result": [pickle.dumps(result)]},
@@ -86,26 +95,26 @@ def _for_each_partition(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]],
     return run
 
 
-def _count_units(partitions: Partitions) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _count_units(partitions: Partitions, names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function for ``mapInArrow``: how many rows each unit has in a partition."""
     guarded = Guarded(partitions.count)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        held = [batch for batch in batches if batch.num_rows]
-        counts = guarded(pa.Table.from_batches(held)) if held else {}
-        failed = isinstance(counts, Failure)
-        columns = [[None], [0], [counts.error]] if failed else [[*counts], [*counts.values()], [None] * len(counts)]
+        pa = import_optional("pyarrow")
+        table = read_batches(batches, names)
+        counts: Any = {} if table is None else guarded(table)
+        if isinstance(counts, Failure):
+            columns: dict[str, list[Any]] = {"name": [None], "rows": [0], "failed": [counts.error]}
+        else:
+            columns = {"name": [*counts], "rows": [*counts.values()], "failed": [None] * len(counts)}
         schema = pa.schema([("name", pa.string()), ("rows", pa.int64()), ("failed", pa.string())])
-        yield pa.RecordBatch.from_arrays([pa.array(one, part.type) for one, part in zip(columns, schema, strict=True)],
-                                         schema=schema)  # fmt: skip
+        yield pa.RecordBatch.from_pydict(columns, schema=schema)
 
     return run
 
 
-def _add_up_units(partitions: Partitions, table: Any) -> UnitCounts | Failure:
-    """Return what is known of some units, from their names and their numbers of rows."""
+def _add_up_units(partitions: Partitions, table: Any) -> Any:
+    """Return what is known of some units, from their names and numbers of rows; a ``Failure`` where a task had one."""
     failed = [error for error in table["failed"].to_pylist() if error is not None]
     if failed:
         return Failure(failed[0])
@@ -123,19 +132,19 @@ class SparkSource(PartitionedSource):
         Its columns are in the data.
     """
 
-    kind = "Spark data frame"
+    kind, backend = "Spark data frame", "pandas"  # in which a model gives its synthetic rows
 
     def __init__(self, frame: Any, reading: Reading) -> None:
         super().__init__(reading)
         check_columns(frame, reading)
         self._data = frame
 
-    def _run(self, frame: Any, work: Callable[[Any], Result]) -> list[Result]:
-        """Return what becomes of each partition that has a row."""
-        rows = _compute(lambda: frame.mapInArrow(_for_each_partition(work), RESULT).collect())
+    def _run(self, frame: Any, names: Iterable[str], work: Callable[[Any], Result]) -> list[Result]:
+        """Return what becomes of each partition that has a row, read with these names for its columns."""
+        rows = _compute(lambda: frame.mapInArrow(_for_each_partition(work, tuple(names)), RESULT).collect())
         if len({row["part"] for row in rows}) < len(rows):
             raise RuntimeError(CHANGED)
-        results = [pickle.loads(row["result"]) for row in rows]  # noqa: S301  (which our own tasks wrote)
+        results = [pickle.loads(row["result"]) for row in rows]  # which our own tasks wrote
         for one in results:
             if isinstance(one, Failure):
                 raise RuntimeError(one.describe("Spark"))
@@ -147,17 +156,16 @@ class SparkSource(PartitionedSource):
         return self._cache("choice", self._choose)
 
     def _choose(self) -> tuple[UnitCounts, DeclaredRows]:
-        own, frame = self._partitions, select_columns(self._data, self.declared)
-        functions = import_optional("pyspark.sql.functions")
-        counts = frame.mapInArrow(_count_units(own), COUNTED).groupBy("name", "failed").agg(functions.sum("rows"))
-        summed = counts.toDF("name", "failed", "rows")
+        own, names = self._partitions, tuple(dict.fromkeys(self.declared.needed))
+        frame = select_columns(self._data, self.declared)
+        counts = frame.mapInArrow(_count_units(own, names), COUNTED).groupBy("name", "failed").sum("rows")
         units = UnitCounts(frozenset(), (0, 0, 0), 0)
-        for some in self._run(summed, partial(_add_up_units, own)):
+        for some in self._run(counts, ("name", "failed", "rows"), partial(_add_up_units, own)):
             units = units.joined(some)
         self.compare_facts({"units": units.hashed})
         if not units.large:
             return units, self.declared.empty_rows()
-        seen = choose_among(self.declared, self._run(frame, partial(own.read_large_units, large=units.large)))
+        seen = choose_among(self.declared, self._run(frame, names, partial(own.read_large_units, large=units.large)))
         self.compare(seen.digest, self.declared.names)
         return units, seen.value
 
@@ -176,7 +184,9 @@ class SparkSource(PartitionedSource):
             units, chosen = self._choice
             large = units.large
         frame = select_columns(self._data, self.reading)
-        results: list[Seen[Result]] = self._run(frame, partial(own.consume, work, left_out=large))
+        results: list[Seen[Result]] = self._run(
+            frame, dict.fromkeys(self.reading.needed), partial(own.consume, work, left_out=large)
+        )
         self.compare(sum((one.digest for one in results), RowDigest()))
         yield from (one.value for one in results)
         if chosen is not None:

@@ -8,31 +8,34 @@ same bits whoever adds them and in whatever order.
 2^(e−1) ≤ B < 2^e. A block's sum s is rounded to multiples of g = 2^(e−76), coordinate by coordinate, and counted as
 q = s/g. A count is held in two 64-bit numbers, q = high·2⁶⁰ + low with 0 ≤ low < 2⁶⁰.
 
-**The float error** has a bound that holds for every order of the rows and every cut into blocks. Let n be the largest
-number of additions, plus one, that a term goes through in the kernel's sum of a block: no more than the rows of a block
-(Higham, Accuracy and Stability of Numerical Algorithms, section 4.2), less where the kernel sums in pieces. With
-u = 2⁻⁵³, N rows, c_i ∈ R^D the contribution of row i as floats, ‖c_i‖₂ ≤ B and D ≤ 2²³:
+**The float error** has a bound that holds for every order of the rows and every cut into blocks; so it holds for two
+neighbours whose rows stand in other blocks. Let n be the largest number of additions, plus one, that a term goes
+through in the kernel's sum of a block: no more than the rows of a block, less where the kernel sums in pieces. With
+u = 2⁻⁵³, N rows, c_i ∈ R^D the contribution of row i as floats, and ‖c_i‖₂ ≤ B:
 
     ‖computed − Σ c_i‖₂ ≤ γ·N·B,   γ = ``float_error(n)`` = n·u/(1 − n·u) + 6u.
 
 Proof, coordinate by coordinate (|·| and ≤ are meant so).
 
-1. *A block.* Each addition multiplies by 1 + δ, |δ| ≤ u, and no term goes through more than n − 1 of them. So the
-   block's sum s_b is off by at most γ_n Σ|c_i|, γ_n = nu/(1 − nu). The n − 1 leaves one rounding free, so the same holds
-   where a contribution is the product of two floats, as in a matrix product, with or without fused operations; a
-   product below 2⁻¹⁰²² adds at most 2⁻¹⁰⁷⁴.
-2. *The grid.* Scaling by a power of two is exact. Rounding moves a coordinate by at most g/2 ≤ 2⁻⁷⁶·B. A block that has a row moves by at most D·2⁻⁷⁶·B ≤ uB, in L1 and so in every norm; blocks without rows are
-   not added. There are no more such blocks than rows: uNB in all.
+1. *A block.* Each addition multiplies by 1 + δ, |δ| ≤ u (Higham, Accuracy and Stability of Numerical Algorithms,
+   section 4.2), and no term goes through more than n − 1 of them. So the block's sum s_b is off by at most
+   γ_n Σ|c_i|, γ_n = nu/(1 − nu). The n − 1 leaves one rounding free, so the same holds where a contribution is the
+   product of two floats, as in a matrix product, with or without fused operations; a product below 2⁻¹⁰²² adds at
+   most 2⁻¹⁰⁷⁴.
+2. *The grid.* Scaling by a power of two is exact. Rounding moves a coordinate by at most g/2 ≤ 2⁻⁷⁶·B, and one that is
+   0 not at all. So a block moves by at most √D·2⁻⁷⁶·B ≤ uB, for D ≤ 2⁴⁶. Blocks without rows are not added, so there
+   are no more blocks than rows: uNB in all.
 3. *Whole numbers* are added exactly while |high| < 2⁶³. All |q_b| together are at most N·2⁷⁶ and the errors so far, so
    that holds for N < 2⁴⁶.
 4. *Back to floats.* q = h·2⁶⁰ + l with −2⁵⁹ ≤ l < 2⁵⁹. Where h ≠ 0, |q| ≥ 2⁵⁹, so |h|·2⁶⁰ ≤ 2|q| and |l| ≤ |q|; where
    h = 0, l = q. Both become floats, are added and scaled: off by at most u(2 + 1)|q| + u(1 + 3u)|q| ≤ 4.1u|q|.
-5. *Together*: |q|·g ≤ (1 + γ_n)Σ|c_i| + uNB, so all of it is at most (γ_n + u + 4.2u)·NB in norm, as
-   ‖Σ|c_i|‖₂ ≤ Σ‖c_i‖₂ ≤ N·B. The statement has 6u.
+5. *Together*: |q|·g ≤ (1 + γ_n)Σ|c_i| and the grid's uNB, and ‖Σ|c_i|‖₂ ≤ Σ‖c_i‖₂ ≤ N·B. So all of it is at most
+   (γ_n + u + 4.2u)·NB in norm. The statement has 6u.
 
-The same holds in L1 with ‖c_i‖₁ ≤ B. The bound asks for kernels that sum in float64, and for N·B below 2¹⁰⁰⁰, so that
-nothing overflows. It is about the floats c_i that the kernel has computed; how far these are from the ideal
-contributions is for the query to say.
+In one coordinate j that is γ_n Σ_i|c_ij| + 2⁻⁷⁶·NB + 4.2u·Σ_i|c_ij|, for queries whose proof goes by coordinates.
+
+The bound asks for kernels that sum in float64, and for N·B below 2¹⁰⁰⁰, so that nothing overflows. It is about the
+floats c_i that the kernel has computed; how far these are from the ideal contributions is for the query to say.
 
 A kernel that breaks its contract (a NaN, an infinity, a sum that no rows within the bound could have) raises nothing,
 since an error would tell of a row: what is not finite counts as 0, and what is too large as the largest that fits.
