@@ -8,6 +8,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 DOCS_READY := $(VENV)/.docs-ready
 AUDIT_READY := $(VENV)/.audit-ready
+SPARK_READY := $(VENV)/.spark-ready
 LOCK := requirements/test.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -21,7 +22,7 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test lint types check papers audit bench docs trusted lock clean help
+.PHONY: demo test spark lint types check papers audit bench docs trusted lock clean help
 
 help:  ## what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
@@ -31,6 +32,9 @@ demo: $(READY)  ## fit the bundled table privately and print the result with its
 
 test: $(READY)  ## all tests, doctests and the README's examples
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+spark: $(SPARK_READY)  ## the tests that need PySpark and a JVM (Java 17 or later), which `make test` skips
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q tests/records/test_spark.py tests/records/test_rows_at_length.py -k 'spark or Spark'
 
 lint: $(READY)  ## style and formatting
 	@$(BIN)/ruff check .
@@ -85,6 +89,10 @@ $(AUDIT_READY): $(READY) requirements/audit.txt
 	@$(PIP) install --require-hashes -r requirements/audit.txt
 	@touch $@
 
+$(SPARK_READY): $(READY) requirements/spark.txt
+	@$(PIP) install --require-hashes -r requirements/spark.txt
+	@touch $@
+
 $(DOCS_READY): $(READY) requirements/docs.txt
 	@$(PIP) install --require-hashes -r requirements/docs.txt
 	@touch $@
@@ -99,6 +107,8 @@ lock: $(READY)  ## choose new versions of everything that the tests and benchmar
 	  --custom-compile-command 'make lock' --upgrade --group docs -c $(LOCK) -o requirements/docs.txt
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command 'make lock' --upgrade --group audit -c $(LOCK) -o requirements/audit.txt
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command 'make lock' --upgrade --group spark -c $(LOCK) -o requirements/spark.txt
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

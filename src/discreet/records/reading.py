@@ -252,8 +252,8 @@ class Reading:
         if "date" in self.scales:
             x = xp.where(on_device(tuple(scale == "date" for scale in self.scales), x) > 0.0, xp.floor(x), x)
         kept: Any = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
-        finite = xp.isfinite(x)
-        if not bool(xp.all(finite)):
+        if not math.isfinite(float(xp.sum(x))):  # then some cell may not be; a sum needs no memory
+            finite = xp.isfinite(x)
             x = xp.where(finite, x, on_device(tuple(math.nan if fill is None else fill for fill in self.fills), x))
             kept = kept & to_host(~xp.any(xp.isnan(x), axis=1))
         x = x if self.bounds is None else self.bounds.clip(x)

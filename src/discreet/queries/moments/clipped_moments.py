@@ -401,7 +401,7 @@ class ClippedMoments:
                 counts, first, second,
             )  # fmt: skip
             return np.asarray(labels == np.arange(k)[:, None], dtype=np.float64)
-        z, squared, shares = np.empty((k, d, n)), np.empty((k, n)), np.empty((k, n))
+        z, squared, shares = _reuse_memory(k * d * n).reshape(k, d, n), np.empty((k, n)), np.empty((k, n))
         known = NOTHING if evidence is None else np.ascontiguousarray(evidence)
         coordinates(
             some, components.whitening, components.offsets, components.log_constants, known, CAP, z, squared, shares
@@ -478,16 +478,9 @@ class ClippedMoments:
         return xp.take(xp.reshape(grams, (-1, d * d)), i * d + j, axis=1) * scale
 
     def _triangular(self, rows: Array) -> Array:
-        """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal.
-
-        In memory that this thread uses again for its next rows: to ask the system for it each time takes as long as the
-        products.
-        """
+        """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal."""
         whitening, (d, n) = self.components.whitening, rows.shape
-        size = self.components.count * d * n
-        if getattr(_SCRATCH, "numbers", np.empty(0)).size < size:
-            _SCRATCH.numbers = np.empty(size)
-        z: Array = _SCRATCH.numbers[:size].reshape(self.components.count, d, n)
+        z = _reuse_memory(self.components.count * d * n).reshape(self.components.count, d, n)
         for start in range(0, d, STRIPE):
             end = min(start + STRIPE, d)
             np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
@@ -546,6 +539,18 @@ class ClippedMoments:
         nearest = xp.argmin(squared, axis=1)
         order = xp.arange(self.components.count, dtype=nearest.dtype, device=device(nearest))
         return xp.astype(order[None, :, None] == nearest[:, None, :], xp.float64)
+
+
+def _reuse_memory(size: int) -> Array:
+    """Return so many numbers in memory that this thread uses again for its next rows.
+
+    To ask the system for it each time takes as long as the computation, above all on Dask's workers, which give freed
+    memory back at once.
+    """
+    if getattr(_SCRATCH, "numbers", np.empty(0)).size < size:
+        _SCRATCH.numbers = np.empty(size)
+    numbers: Array = _SCRATCH.numbers[:size]
+    return numbers
 
 
 def _beside(like: Any, values: Array) -> Any:

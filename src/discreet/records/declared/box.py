@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import array_namespace, is_jax_array
+from array_api_compat import array_namespace, is_jax_array, is_numpy_array
 from numpy.typing import ArrayLike
 
 from discreet.arguments import ArgumentError
@@ -120,7 +120,13 @@ class Box(Space):
         """Return rows moved into the box, as float64; a NaN goes to the middle of its column."""
         xp, x = as_floats(x)
         box = self.for_columns(x.shape[-1])
-        inside = xp.minimum(xp.maximum(x, on_device(box.low, x)), on_device(box.high, x))
+        inside = xp.maximum(x, on_device(box.low, x))
+        if is_numpy_array(x):  # in place: new memory takes as long as the comparison
+            np.minimum(inside, on_device(box.high, x), out=inside)
+            if not math.isnan(inside.sum()):
+                return inside
+        else:
+            inside = xp.minimum(inside, on_device(box.high, x))
         missing = xp.isnan(x)
         if is_jax_array(x) or bool(xp.any(missing)):  # JAX may be compiling this, and there are no values yet
             return xp.where(missing, on_device(box.center, x), inside)
@@ -133,6 +139,6 @@ class Box(Space):
         box = self.for_columns(t.shape[-1])
         t -= on_device(box.center, t)
         t /= on_device(box._half, t)
-        t = array_namespace(t).clip(t, -1.0, 1.0)
+        t = np.clip(t, -1.0, 1.0, out=t) if is_numpy_array(t) else array_namespace(t).clip(t, -1.0, 1.0)
         t *= _inverse_root(box.dimension)
         return t

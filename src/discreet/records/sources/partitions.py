@@ -27,12 +27,13 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows
 from discreet.records.sources.arrays import ArraySource, check_array
 from discreet.records.sources.frames import TableSource
-from discreet.records.sources.row_digest import WORD, DigestKey, RowDigest, watch_rows
+from discreet.records.sources.row_digest import WORD, DigestKey, RowDigest, Words, watch_rows
 from discreet.records.sources.source import (
     Array,
     Kernel,
@@ -115,19 +116,30 @@ class Partitions:
     def open(self, part: Any, left_out: Collection[str] = ()) -> LocalSource:
         """Return a partition as a source, of which the rows of some units are left out."""
         source: LocalSource
-        if self.names is None:
+        if isinstance(part, Prepared):
+            source = _PreparedRows(part, self.declared)
+        elif self.names is None:
             source = TableSource(nw.from_native(part, eager_only=True), self.declared)
         else:
             source = ArraySource(check_array(part), self.names, self.declared)
         source.reading, source.left_out = self.reading, left_out
         return source
 
+    def prepare(self, part: Any) -> Prepared:
+        """Return a partition as declared rows in memory, for an engine whose own reading takes longer than a step."""
+        source = self.open(part)
+        units = None if self.declared.unit is None else source.count_units()
+        rows = DeclaredRows.joined([self.declared.empty_rows(), *source.read(self.declared)])
+        return Prepared(rows, units, None if units is None else self.key.hash_units(*units))
+
     def consume(self, work: Consume[Result], part: Any, left_out: Collection[str] = ()) -> Seen[Result]:
         """Return what becomes of the rows of a partition that count, and the fingerprint of all of its rows."""
         source, seen, who = self.open(part, left_out), [RowDigest()], None
-        if self.reading.unit is not None:
-            source.counted = units, codes = source.count_units()
-            who = self.key.hash_units(units, codes)
+        if isinstance(part, Prepared):
+            who = part.who
+        elif self.reading.unit is not None:
+            source.counted = source.count_units()
+            who = self.key.hash_units(*source.counted)
         value = work(self.reading, watch_rows(source.read_declared(), self.key, who, seen))
         return Seen(value, sum(seen[1:], seen[0]))
 
@@ -158,6 +170,30 @@ class Partitions:
         watched = watch_rows(source.read(self.declared), self.key, self.key.hash_units(units, codes), seen)
         rows = NamedRows(units.names(codes[places]), take_rows(watched, places, self.declared.empty_rows()))
         return Seen(rows, sum(seen[1:], seen[0]))
+
+
+class Prepared(NamedTuple):
+    """A partition as declared rows, with its units and the hash of each row's unit, if there are units."""
+
+    rows: DeclaredRows
+    units: tuple[Units, NDArray[np.int64]] | None
+    who: Words | None
+
+
+class _PreparedRows(LocalSource):
+    """Rows that were read before."""
+
+    kind = "prepared rows"
+
+    def __init__(self, held: Prepared, declared: Reading) -> None:
+        super().__init__(declared)
+        self._held, self.counted = held.rows, held.units
+
+    def rows(self) -> int:
+        return len(self._held.codes)
+
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
+        yield reading.select_columns(self._held, self.declared)
 
 
 class UnitCounts(NamedTuple):
@@ -244,6 +280,10 @@ class PartitionedSource(Source):
         """Raise where a pass saw other rows than the passes before, of whatever columns both read."""
         names = self.reading.names if columns is None else columns
         self.compare_facts({"rows": digest.rows, "units": digest.units, names: digest.cells})
+
+    def has_seen(self, columns: tuple[str, ...]) -> bool:
+        """Return whether there was a pass over these columns before."""
+        return columns in self._cache("digests", dict)
 
     def compare_facts(self, seen: dict[Any, Any]) -> None:
         """Raise where something that every pass must see alike is not what it was before."""

@@ -4,8 +4,12 @@ Everything runs in the caller's own session, by ``mapInArrow``: a partition come
 a table of its own, and gives one small result with the partition's number. The driver sees to it that no partition is
 there twice, compares the fingerprint of the rows with that of earlier passes, and adds up. Noise is drawn after that,
 once, in the driver's own process (``door``): nothing here is lazy, so that nothing can be drawn again when Spark
-computes something again. Nothing is cached on the cluster, so nothing that is lost changes what was read. No
-accumulators are used, to which a repeated task adds twice.
+computes something again. No accumulators are used, to which a repeated task adds twice.
+
+To make Arrow batches of rows takes Spark ten times as long as a step of a fit. So from the second pass over the same
+columns on, the partitions are kept by the executors as arrays, in memory or on their disks, until nobody holds the
+records any more. A partition that is lost is made again from the data frame, and the fingerprint tells if it has become
+another one.
 
 **A person's rows.** Spark counts the rows of each unit, after a shuffle by name. The names of units that have more than
 ``max_rows``, and the rows of these units, come to the driver, which chooses among them (``row_choice``) and keeps the
@@ -19,6 +23,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -83,16 +88,43 @@ def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Cal
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        pa = import_optional("pyarrow")
         table = read_batches(batches, names)
         result = None if table is None else guarded(table)
-        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        yield pa.RecordBatch.from_pydict(
-            {"part": [number], "result": [pickle.dumps(result)]},
-            schema=pa.schema([("part", pa.int32()), ("result", pa.binary())]),
-        )
+        yield _result_batch(TaskContext.get().partitionId(), result)  # type: ignore[union-attr]
 
     return run
+
+
+def _for_each_prepared(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return the same for partitions that are kept, whose pickles ``_for_each_partition`` made."""
+    guarded = Guarded(work)
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            numbers, pickles = batch.column("part").to_pylist(), batch.column("result")
+            for number, held in zip(numbers, pickles, strict=True):
+                part = pickle.loads(held.as_buffer())
+                result = part if part is None or isinstance(part, Failure) else guarded(part)
+                yield _result_batch(number, result)
+
+    return run
+
+
+def _result_batch(number: int, result: Any) -> Any:
+    pa = import_optional("pyarrow")
+    schema = pa.schema([("part", pa.int32()), ("result", pa.binary())])
+    return pa.RecordBatch.from_pydict({"part": [number], "result": [pickle.dumps(result)]}, schema=schema)
+
+
+class _Kept:
+    """A data frame that the executors keep, until this is gone."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame.persist()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # the session may have ended
+            self.frame.unpersist()
 
 
 def _count_units(partitions: Partitions, names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -141,7 +173,11 @@ class SparkSource(PartitionedSource):
 
     def _run(self, frame: Any, names: Iterable[str], work: Callable[[Any], Result]) -> list[Result]:
         """Return what becomes of each partition that has a row, read with these names for its columns."""
-        rows = _compute(lambda: frame.mapInArrow(_for_each_partition(work, tuple(names)), RESULT).collect())
+        return self._collect(frame, _for_each_partition(work, tuple(names)))
+
+    def _collect(self, frame: Any, task: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Any]:
+        """Return the results of a task, which are there once for each partition."""
+        rows = _compute(lambda: frame.mapInArrow(task, RESULT).collect())
         if len({row["part"] for row in rows}) < len(rows):
             raise RuntimeError(CHANGED)
         results = [pickle.loads(row["result"]) for row in rows]  # which our own tasks wrote
@@ -169,6 +205,17 @@ class SparkSource(PartitionedSource):
         self.compare(seen.digest, self.declared.names)
         return units, seen.value
 
+    @property
+    def _kept(self) -> _Kept:
+        """The partitions as arrays, kept by the executors."""
+
+        def prepare() -> _Kept:
+            names = tuple(dict.fromkeys(self.declared.needed))
+            task = _for_each_partition(self._partitions.prepare, names)
+            return _Kept(_compute(lambda: select_columns(self._data, self.declared).mapInArrow(task, RESULT)))
+
+        return self._cache("kept", prepare)
+
     def rows(self) -> int:
         """Return how many rows there are, counted by Spark."""
         return int(_compute(self._data.count))
@@ -183,10 +230,12 @@ class SparkSource(PartitionedSource):
         if self.reading.unit is not None:
             units, chosen = self._choice
             large = units.large
-        frame = select_columns(self._data, self.reading)
-        results: list[Seen[Result]] = self._run(
-            frame, dict.fromkeys(self.reading.needed), partial(own.consume, work, left_out=large)
-        )
+        task = partial(own.consume, work, left_out=large)
+        if self.has_seen(self.reading.names):
+            results: list[Seen[Result]] = self._collect(self._kept.frame, _for_each_prepared(task))
+        else:
+            frame = select_columns(self._data, self.reading)
+            results = self._run(frame, dict.fromkeys(self.reading.needed), task)
         self.compare(sum((one.digest for one in results), RowDigest()))
         yield from (one.value for one in results)
         if chosen is not None:
@@ -215,4 +264,6 @@ def _compute(work: Callable[[], Any]) -> Any:
         return work()
     except Exception as error:
         failure = Failure(type(error).__name__)
-    raise RuntimeError(failure.describe("Spark"))  # outside of the except block, or the error would come along
+    # Outside of the except block, or the error would come along. Our own tasks raise nothing once they have started.
+    hint = "; or do the executors' Python processes lack discreet? PYSPARK_PYTHON says which Python they run"
+    raise RuntimeError(failure.describe("Spark") + (hint if failure.error == "PythonException" else ""))
