@@ -22,10 +22,10 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test spark lint types check papers audit bench docs trusted lock clean help
+.PHONY: demo test spark lint types check papers audit bench bench-check docs trusted lock clean help
 
 help:  ## what can be made
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY)  ## fit the bundled table privately and print the result with its guarantee
 	@$(BIN)/python examples/demo.py
@@ -65,6 +65,9 @@ audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was f
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+bench-check: $(READY)  ## ratios of the fast paths against benchmarks/ratios.json: a fall of more than a third fails
+	@$(BIN)/python benchmarks/check_ratios.py
 
 docs: $(DOCS_READY)  ## the documentation site in build/site, every example run
 	@NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/mkdocs build --strict

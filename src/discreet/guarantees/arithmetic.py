@@ -34,8 +34,6 @@ def find_least(
     rounding alone. Values are compared on a logarithmic scale, since privacy curves fall by hundreds of orders of
     magnitude.
     """
-    from scipy.optimize import brentq
-
     if curve(low) <= target:
         return low
     if not curve(high) < target:
@@ -45,11 +43,39 @@ def find_least(
         value = curve(x)
         return math.log(max(min(value, 1e300), _TINY)) - math.log(max(target, _TINY))
 
-    x = float(brentq(excess, low, high, xtol=1e-300, rtol=relative))
+    x = _find_root(excess, low, high, relative)
     step = max(abs(x) * relative, 1e-300)
     while curve(x) > target:
         x, step = x + step, step * 2.0
     return min(x, high)
+
+
+def _find_root(function: Callable[[float], float], low: float, high: float, relative: float) -> float:
+    """Return a root of a function that has different signs at both ends, by the method of Chandrupatla (1997).
+
+    Of three points it takes the inverse quadratic through them where that is safe, and the middle elsewhere. It saves
+    importing scipy.optimize, which takes longer than most private answers.
+    """
+    a, b = low, high
+    fa, fb = function(a), function(b)
+    share = 0.5
+    while True:
+        x = a + share * (b - a)
+        fx = function(x)
+        if (fx > 0.0) == (fa > 0.0):
+            c, fc = a, fa
+        else:
+            c, fc, b, fb = b, fb, a, fa
+        a, fa = x, fx
+        best = a if abs(fa) < abs(fb) else b
+        least = (relative * abs(best) + 1e-300) / abs(b - a) if b != a else 1.0
+        if fa == 0.0 or least > 0.5:
+            return best
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        share = 0.5
+        if phi**2 < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+            share = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        share = min(max(share, least), 1.0 - least)
 
 
 def find_least_positive(

@@ -51,7 +51,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from discreet.guarantees.arithmetic import add_up, find_least
 from discreet.guarantees.loss import Array, Loss
@@ -133,6 +132,8 @@ class LossDistribution:
 
     def _tilted(self, order: float) -> _Tilted:
         """Return the convolution at θ = ``order`` − 1, or at the largest θ that is allowed."""
+        from scipy import fft
+
         theta = min(order - 1.0, STEEPEST / (self._reach + self.width))
         folds = [part.folds for part in self._parts]
         losses: list[Array] = [part.losses * self.width for part in self._parts]

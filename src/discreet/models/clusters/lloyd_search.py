@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from discreet.door import Release
 from discreet.em import Step
@@ -171,6 +170,8 @@ class MovingCenters:
             The standard deviation of a count: a weak cluster may have so many rows more.
         rng : Generator
         """
+        from scipy.spatial import cKDTree
+
         squares = self.counts * self.spreads**2
         usual, movable = float(np.median(squares)), set(weak.tolist())
         widest = [k for k in np.argsort(-squares) if k not in movable and squares[k] > usual]

@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.vq import kmeans2
 
 from discreet.door import Release
 from discreet.models.mixture.moment_model import MomentModel
@@ -311,6 +310,8 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     >>> bool(abs(two.means[0, 0] - two.means[1, 0]) > 1.0), two.covariances.shape
     (True, (2, 2, 2))
     """
+    from scipy.cluster.vq import kmeans2
+
     values, vectors = np.linalg.eigh(gaussian.covariances[0])
     stretch = (values / values[-1]) ** (ANISOTROPY / 2.0)
     draws = rng.standard_normal((max(2000, min(50, 20_000 // count + 5) * count), len(values))) * stretch

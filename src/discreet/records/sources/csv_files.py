@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.sources.frames import import_optional
+from discreet.records.sources.frames import empty_table, import_optional
 from discreet.records.sources.stored import Engine, replace_errors
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -96,7 +96,7 @@ class CsvEngine(Engine):
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return columns of text."""
         pa = import_optional("pyarrow")
-        return [pa.schema([(name, pa.string()) for name in names]).empty_table()]
+        return [empty_table(pa.schema([(name, pa.string()) for name in names]))]
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns, as text."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.arguments import ArgumentError
-from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.frames import empty_table, import_optional, unique_names
 from discreet.records.sources.parquet_files import ParquetFiles
 from discreet.records.sources.stored import Engine, Read, SqlEngine, replace_errors
 from discreet.sql.text import quote_identifier, write_text
@@ -147,7 +147,7 @@ class ArrowEngine(DuckDBEngine):
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return the types that the file states."""
         with replace_errors():
-            return [self._dataset().schema.empty_table().select(list(names))]
+            return [empty_table(self._dataset().schema).select(list(names))]
 
 
 def _escape_pattern(path: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.records.sources.frames import import_optional, unique_names
+from discreet.records.sources.frames import empty_table, import_optional, unique_names
 from discreet.records.sources.stored import Engine, replace_errors
 
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
@@ -74,4 +74,4 @@ class ParquetFiles(Engine):
         for schema in self.schemas:
             if missing := set(names) - set(schema.names):
                 raise ValueError(f"the column {min(missing)!r} is not in every file: expected the same columns in all")
-        return [schema.empty_table().select(list(names)) for schema in self.schemas]
+        return [empty_table(schema).select(list(names)) for schema in self.schemas]

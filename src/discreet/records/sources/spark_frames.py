@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
-from discreet.records.sources.frames import check_types, import_optional
+from discreet.records.sources.frames import check_types, empty_table, import_optional
 from discreet.records.sources.partitions import (
     CHANGED,
     Consume,
@@ -74,7 +74,7 @@ def check_columns(frame: Any, reading: Reading) -> None:
     """Check the types of the columns that are read: those in which Spark hands them over as Arrow."""
     to_arrow_schema = import_optional("pyspark.sql.pandas.types").to_arrow_schema
     try:
-        types = to_arrow_schema(select_columns(frame, reading).schema).empty_table()
+        types = empty_table(to_arrow_schema(select_columns(frame, reading).schema))
         types = types.rename_columns(list(dict.fromkeys(reading.needed)))
     except TypeError as error:  # it names a type, and no value
         raise ValueError(f"a declared column has a type that cannot be read: {error}; cast it first") from None

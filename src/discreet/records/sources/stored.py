@@ -19,7 +19,7 @@ import narwhals as nw
 
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
-from discreet.records.sources.frames import TableSource, check_types, import_optional, unit_cells
+from discreet.records.sources.frames import TableSource, check_types, empty_table, import_optional, unit_cells
 from discreet.records.sources.source import LocalSource
 from discreet.sql.text import quote_identifier
 
@@ -149,7 +149,7 @@ class SqlEngine(Engine):
         schema = None
         with self.snapshot() as read:
             schema = read(f"{self.select(names, numbers)} LIMIT 0", 1).schema
-        return [schema.empty_table()]  # outside: what Arrow says of a type is about no row
+        return [empty_table(schema)]  # outside: what Arrow says of a type is about no row
 
     def select(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Return a query for some of the columns."""
