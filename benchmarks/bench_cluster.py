@@ -1,10 +1,10 @@
 """A private mixture on Dask and on Spark, beside one process with NumPy: rows a second and core, and equal bits.
 
-Each engine has two workers of one thread. Dask holds the rows in memory (persisted), Spark reads Parquet files and keeps
-them from the second pass on. What is timed is a step, the sum of a mixture's statistic over all rows, after three that
-are not timed, in which workers start, compile and keep. NumPy is timed on one thread. Sums are compared to the last bit,
-since partitions are whole blocks. "By processor time" is the rows over the processor seconds of all processes of the
-engine, which does not change where others use the machine as well.
+Each engine has two workers of one thread. Dask holds the rows in memory (persisted), Spark reads Parquet files and
+keeps them from the second pass on. What is timed is a step, the sum of a mixture's statistic over all rows, after three
+that are not timed, in which workers start, compile and keep. NumPy is timed on one thread. Sums are compared to the
+last bit, since partitions are whole blocks. "By processor time" is the rows over the processor seconds of all processes
+of the engine, which does not change where others use the machine as well.
 
     python benchmarks/bench_cluster.py                       10⁶ × 10 rows, K = 5
     python benchmarks/bench_cluster.py --rows 10000000 --engines dask

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from bench_cluster import dask_rows, make_query, make_rows, processor_seconds
-from bench_mixture import Exact, rows, step
 from sklearn.exceptions import ConvergenceWarning
 
 import discreet as dp
+from bench_cluster import dask_rows, make_query, make_rows, processor_seconds
+from bench_mixture import Exact, rows, step
 from discreet.records import as_records
 
 FILE = Path(__file__).with_name("ratios.json")

@@ -1,4 +1,4 @@
-"""What a step costs beside its arithmetic: calls, objects, graphs and bytes are counted, since timings cannot decide."""
+"""What a step costs beside its arithmetic: calls, objects, graphs and bytes, counted since timings cannot decide."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def import_optional(module: str) -> Any:
 
 
 def empty_table(schema: Any) -> Any:
-    """Return an Arrow table without rows. Arrow's own ``empty_table`` imports pandas, which takes a third of a second."""
+    """Return an Arrow table without rows. Arrow's own ``empty_table`` imports pandas, which takes its time."""
     return import_optional("pyarrow").Table.from_batches([], schema)
 
 
