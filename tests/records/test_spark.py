@@ -231,6 +231,9 @@ def test_statistics_and_a_database_answer_as_from_a_frame(session, tmp_path):
         answer = db.mean("age", by="ward", epsilon=20.0)
         expected = frame.groupby("ward")["age"].mean()[["heart", "lung", "hip"]]
         assert np.abs(np.asarray(answer.value).ravel() - expected.to_numpy()).max() < 3.0
+    assert far.count(epsilon=1.0).value == pytest.approx(near.count(epsilon=1.0).value, abs=200.0)
+    checked = [db.check_schema(epsilon=5.0) for db in (near, far, far)]  # the third time from rows that are kept
+    assert len({str(one.value.shape) for one in checked}) == 1
     assert far.median("stay", epsilon=10.0).value == pytest.approx(frame["stay"].median(), abs=0.5)
 
 
