@@ -66,7 +66,7 @@ def dask_step() -> float:
     data, query = make_rows(2_000_000, 10), make_query(10, 5)
     local = as_records(data, space=query.space)
     with dask_rows(data, local.block_rows) as far:
-        records = [as_records(one, space=query.space) for one in (far, local)]
+        records = as_records(far, space=query.space), local
         dask, numpy = (lambda r=r: r.reduce(query.sum, query.size, query.bound.l2) for r in records)
         dask()
         return compare(dask, numpy)

@@ -246,7 +246,7 @@ class Reading:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = rows
         xp = array_namespace(numbers)
-        x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
+        x = xp.astype(numbers, xp.float64, copy=False)
         if self.categories:
             codes = np.where(codes < 0, [category.fill_code for category in self.categories.values()], codes)
         if "date" in self.scales:
@@ -256,7 +256,9 @@ class Reading:
             finite = xp.isfinite(x)
             x = xp.where(finite, x, on_device(tuple(math.nan if fill is None else fill for fill in self.fills), x))
             kept = kept & to_host(~xp.any(xp.isnan(x), axis=1))
-        x = x if self.bounds is None else self.bounds.clip(x)
+        if self.bounds is not None:
+            x = self.bounds.clip(x)  # a copy of our own
+            x += 0.0  # 0.0 for −0.0: rows of one encoding are one row
         labels = xp.asarray(codes, device=device(x))
         if self.condition is not None:
             kept = kept & to_host(self.condition.holds(x, labels, self.numbers, tuple(self.categories)))
