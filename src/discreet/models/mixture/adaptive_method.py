@@ -201,12 +201,15 @@ class Adaptive(Method[Components]):
 
     @property
     def search_steps(self) -> int:
-        """The number of steps of the search; none where noise would hide clusters."""
+        """The number of steps of the search; none where noise would hide clusters, if the number of rows is public.
+
+        Where it is not, there may be many more than the guess, and a search that sees nothing costs little.
+        """
         if self.is_single or not self.searches:
             return 0
         if self.has_histogram:
             return 1
-        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND)
+        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND) if self.size.units else math.inf
         return 0 if self._lloyd_error > limit else usual_steps(self.count)
 
     @property
