@@ -44,8 +44,8 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 # Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
 # and more with more of them, as a start without a search is then less likely to have one near each cluster
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
-# In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.2
-FEW_COLUMNS, FEW, DIM = 3, 4, 0.2
+# In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
+FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
