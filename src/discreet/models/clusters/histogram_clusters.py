@@ -23,7 +23,15 @@ from scipy.special import erfc
 from discreet.door import Release
 from discreet.models.noisy_sums import noise_std
 
-__all__ = ["Clusters", "cells_along", "denoise_histogram", "find_clusters", "grid_size", "weighted_kmeans"]
+__all__ = [
+    "Clusters",
+    "cells_along",
+    "denoise_histogram",
+    "denoise_release",
+    "find_clusters",
+    "grid_size",
+    "weighted_kmeans",
+]
 
 Array = NDArray[np.float64]
 
@@ -197,13 +205,19 @@ class Clusters:
     variances: Array
 
 
+def denoise_release(release: Release, count: int, rng: np.random.Generator) -> Array:
+    """Return the denoised counts of a released grid, cell by cell, for so many clusters."""
+    counts, total = release["counts"], release.size.rows
+    # With few cells a cluster, a missed coefficient may be a whole cluster, and a false one costs little.
+    false = 0.5 if counts.size < 16 * count else 0.1
+    known = None if total is None else float(total)
+    return denoise_histogram(counts, noise_std(release, "counts"), known, rng, false).ravel()
+
+
 def find_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
     """Return the clusters of a released grid whose cells have these centres and are at most ``side`` wide."""
     noise = noise_std(release, "counts")
-    total = None if release.size.rows is None else float(release.size.rows)
-    # With few cells a cluster, a missed coefficient may be a whole cluster, and a false one costs little.
-    false = 0.5 if len(points) < 16 * count else 0.1
-    cells = denoise_histogram(release["counts"], noise, total, rng, false).ravel()
+    cells = denoise_release(release, count, rng)
     centers, labels = weighted_kmeans(points, cells, count, rng)
     squared = ((points - centers[labels]) ** 2).sum(axis=1)
     rows = np.maximum(np.bincount(labels, cells, count), 1.0)

@@ -21,6 +21,7 @@ from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
 from discreet.models.mixture.cluster_start import start_at_clusters
 from discreet.models.mixture.component_moves import move_spare, split_heaviest
+from discreet.models.mixture.histogram_start import start_at_peaks
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
@@ -43,6 +44,8 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 # Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
 # and more with more of them, as a start without a search is then less likely to have one near each cluster
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
+# In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
+FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
@@ -53,7 +56,9 @@ GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the sear
 
 @dataclass(frozen=True)
 class Adaptive(Method[Components]):
-    """Phase 1 finds one Gaussian (``OneGaussian``), a search finds clusters (``LloydSearch``), phase 2 is the mixture.
+    """Phase 1 finds one Gaussian (``OneGaussian``), a search finds clusters, phase 2 is the mixture.
+
+    The search is ``LloydSearch``, or one histogram in few columns (``start_at_peaks``).
 
     Parameters
     ----------
@@ -72,8 +77,8 @@ class Adaptive(Method[Components]):
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
-    searches, grows : bool
-        Whether there may be a search, and growth.
+    searches, grows, draws : bool
+        Whether there may be a search, growth, and a histogram as the search.
 
     Attributes
     ----------
@@ -101,6 +106,7 @@ class Adaptive(Method[Components]):
     spectral: bool = False
     searches: bool = True
     grows: bool = True
+    draws: bool = True
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -180,24 +186,47 @@ class Adaptive(Method[Components]):
 
     @property
     def earlier(self) -> Adaptive | None:
-        """The method without growth, then without a search, and then without either."""
+        """The method without a histogram, then without growth, then without a search, and then without either."""
+        if self.has_histogram:
+            return replace(self, draws=False)
         if self.has_growth:
             return replace(self, grows=False)
         return replace(self, grows=True, searches=False) if self.searches else None
 
     @property
+    def has_histogram(self) -> bool:
+        """Whether the search is one histogram: in few columns, where Lloyd steps would see many clusters badly."""
+        many = self.count > FEW and self.shape.dimension <= FEW_COLUMNS
+        return many and self.draws and self.searches and not self.is_single and self._lloyd_error > DIM
+
+    @property
     def search_steps(self) -> int:
-        """The number of steps of the search; none where noise would hide clusters."""
+        """The number of steps of the search; none where noise would hide clusters, if the number of rows is public.
+
+        Where it is not, there may be many more than the guess, and a search that sees nothing costs little.
+        """
         if self.is_single or not self.searches:
             return 0
-        error = relative_noise(self._search_noise, self.shape.dimension) * self.count / self.rows
-        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND)
-        return 0 if error > limit else usual_steps(self.count)
+        if self.has_histogram:
+            return 1
+        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND) if self.size.units else math.inf
+        return 0 if self._lloyd_error > limit else usual_steps(self.count)
+
+    @property
+    def _lloyd_error(self) -> float:
+        """The noise of a centre in a Lloyd step, relative to the spread of its cluster."""
+        noise = count_noise(self._whole_search / usual_steps(self.count) * self.budget, self.neighbors)
+        return relative_noise(noise, self.shape.dimension) * self.count / self.rows
+
+    @property
+    def _whole_search(self) -> float:
+        """The share of the budget of the search."""
+        return SEARCH * (1.0 - self.first)
 
     @property
     def search_share(self) -> float:
         """The share of the budget of one step of the search."""
-        return SEARCH * (1.0 - self.first) / usual_steps(self.count)
+        return self._whole_search / (1 if self.has_histogram else usual_steps(self.count))
 
     @property
     def _search_noise(self) -> float:
@@ -206,8 +235,9 @@ class Adaptive(Method[Components]):
 
     @property
     def has_growth(self) -> bool:
-        """Whether components grow from few: ten or more, and not many more than the budget permits."""
-        return self.grows and not self.is_single and LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted
+        """Whether components grow from few: ten or more, not many more than the budget permits, and no histogram."""
+        may_grow = self.grows and not (self.is_single or self.has_histogram)
+        return may_grow and LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted
 
     @property
     def growth_shares(self) -> list[float]:
@@ -273,15 +303,18 @@ class Adaptive(Method[Components]):
         growth = self.growth_shares
         fewest = FEWEST if growth else self.count
         found, releases = base, list[Release]()
+
+        def measure(question: Question) -> Release:
+            releases.append(next(measures)(question))
+            return releases[-1]
+
+        if self.has_histogram:
+            noise = self._search_noise
+            return start_at_peaks(self.count, noise, self.shape, base, rows, space, rng, measure), releases
         if self.search_steps:
             # Every column counts by its standard deviation
             scales = np.sqrt(np.diag(base.covariances[0]))
             search = LloydSearch(self.count, self.search_steps, self._search_noise, scales)
-
-            def measure(question: Question) -> Release:
-                releases.append(next(measures)(question))
-                return releases[-1]
-
             centers = search.run(base, rows, space, rng, measure)
             found = start_at_clusters(centers, search, base, self.shape, fewest, rng)
         if found.count < fewest:

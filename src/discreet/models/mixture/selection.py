@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
@@ -64,12 +65,16 @@ class SelectedModel(Method[Components]):
 
     @property
     def earlier(self) -> SelectedModel | None:
-        """The choice among the methods as an earlier version planned them, those with most earlier ones first."""
+        """The choice among the methods as an earlier version planned them.
+
+        All histograms came with one version, so they go back together; else those with most earlier ones come first.
+        """
         ages = [_count_earlier(method) for method in self.candidates]
         if max(ages) == 0:
             return None
-        pairs = zip(self.candidates, ages, strict=True)
-        back = (method.earlier if age == max(ages) else None for method, age in pairs)
+        drawn = [isinstance(method, Adaptive) and method.has_histogram for method in self.candidates]
+        first = drawn if any(drawn) else [age == max(ages) for age in ages]
+        back = (method.earlier if now else None for method, now in zip(self.candidates, first, strict=True))
         return replace(self, candidates=tuple(new or old for new, old in zip(back, self.candidates, strict=True)))
 
     @property

@@ -134,7 +134,8 @@ class AdaptiveTables(Method[MixedComponents]):
             numbers = Adaptive.for_data(
                 numbers.distinguishable, space, guarantee, size, shape=shape, steps=steps, part=part
             )
-        numbers = replace(numbers, grows=False)  # it would split components by their numbers alone
+        # Growth would split components by their numbers alone; a histogram of the numbers was not tried
+        numbers = replace(numbers, grows=False, draws=False)
         if steps is None and not numbers.is_single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)

@@ -1,0 +1,87 @@
+"""One histogram as the start of a mixture: what it finds, and when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.models.mixture.adaptive_method import Adaptive
+from discreet.models.mixture.histogram_start import start_at_peaks
+from discreet.models.mixture.own_coordinates import Shape
+from discreet.queries.moments.clipped_moments import SHAPES, Components
+
+seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+
+
+def clusters(count, columns, rows):
+    """Return rows of clusters that are far apart, and their centres."""
+    rng = np.random.default_rng(0)
+    places = np.array(np.meshgrid(*[np.arange(5.0)] * columns)).reshape(columns, -1).T * 8.0 - 16.0
+    centres = places[rng.permutation(len(places))[:count]]
+    return centres[rng.integers(0, count, rows)] + rng.standard_normal((rows, columns)), centres
+
+
+def plan(count, columns, rows, epsilon=1.0):
+    space = dp.Box(-25.0, 25.0).for_columns(columns)
+    return Adaptive.for_data(count, space, dp.Guarantee(epsilon, 1e-6), dp.PublicSize(rows, True))
+
+
+def test_it_is_for_few_columns_many_components_and_much_noise():
+    assert plan(8, 3, 3000).has_histogram
+    assert plan(12, 2, 4000).has_histogram
+    assert not plan(8, 4, 3000).has_histogram
+    assert not plan(4, 2, 1000).has_histogram
+    assert not plan(8, 2, 100_000).has_histogram
+    assert not plan(8, 3, 300).has_histogram  # one Gaussian is all that can be seen
+
+
+@pytest.mark.parametrize(("count", "columns", "rows"), [(8, 3, 3000), (12, 2, 4000), (24, 2, 4000)])
+def test_all_of_the_budget_is_shared_out(count, columns, rows):
+    new = plan(count, columns, rows)
+    assert new.search_steps == 1
+    assert not new.growth_shares
+    assert new.earlier == replace(new, draws=False)
+    for method in (new, new.earlier):
+        assert sum(method.shares) == pytest.approx(1.0)
+
+
+@seeds_are_fine
+@pytest.mark.parametrize(
+    ("count", "columns", "rows", "epsilon", "neighbors"),
+    [(8, 3, 3000, 1.0, "replace-one"), (12, 2, 4000, 1.0, "replace-one"), (20, 2, 10_000, 0.45, "add-remove")],
+)
+def test_it_finds_clusters_of_few_rows(count, columns, rows, epsilon, neighbors):
+    table, centres = clusters(count, columns, rows)
+    model = dp.GaussianMixture(
+        count, epsilon=epsilon, delta=1e-6, bounds=(-25.0, 25.0), neighbors=neighbors, random_state=0
+    ).fit(table)
+    assert sum(release.query == "grid along directions" for release in model.releases_) == 1
+    distances = np.linalg.norm(model.means_[:, None] - centres, axis=2)
+    assert (distances.min(axis=0) < 2.0).mean() > 0.85
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_without_noise_components_are_at_the_clusters_with_one_covariance_of_their_shape(shape, columns):
+    count = 5 if columns == 1 else 8
+    table, centres = clusters(count, columns, 4000)
+    scales = np.array([1.0, 0.01, 5.0])[:columns]  # columns count by their standard deviations
+    centres = 0.005 * scales * centres
+    table = 0.005 * scales * table
+    base = Components(np.ones(1), table.mean(axis=0)[None], np.atleast_2d(np.cov(table.T))[None])
+    curator = dp.Curator(table, space=dp.Ball(1.0, center=np.zeros(columns)))
+
+    def measure(question):
+        return curator.measure(question, dp.GaussianLoss(1e6))
+
+    rng = np.random.default_rng(0)
+    start = start_at_peaks(count, 0.1, Shape(shape, columns), base, 4000.0, curator.space, rng, measure)
+    assert start.count == count
+    distances = np.linalg.norm((start.means[:, None] - centres) / (0.005 * scales), axis=2)
+    assert distances.min(axis=0).max() < 1.0
+    np.testing.assert_array_equal(start.covariances, np.repeat(start.covariances[:1], count, axis=0))
+    if shape == "diag":
+        assert np.count_nonzero(start.covariances[0]) == columns
