@@ -50,7 +50,7 @@ from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
-DEVICE_ROWS = 2**20
+DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
@@ -101,7 +101,7 @@ def as_records(
         With ``space``: "drop" leaves out a row in which a number is missing or not finite; it still counts in ``rows``.
         "fill" puts the centre of the space in the place of the number. A schema says this for each column.
     block_rows : int or None
-        The largest block. If None, up to 16,384 by the number of columns, and 2²⁰ for an array on a GPU.
+        The largest block. If None, up to 16,384 by the number of columns, and up to 2²² for an array on a GPU.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def as_records(
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
     elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
-        block_rows = DEVICE_ROWS
+        block_rows = min(DEVICE_ROWS, max(DEVICE_CELLS // max(data.shape[-1], 1), 2**14))
     return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows)))
 
 

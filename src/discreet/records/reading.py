@@ -23,6 +23,7 @@ from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, fill_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.declared_numbers import set_fields
+from discreet.records.device_reading import read_numbers_on_device
 from discreet.records.generic_arrays import on_device, take, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
@@ -228,6 +229,10 @@ class Reading:
     def block(self, rows: DeclaredRows) -> Block:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = rows
+        if keep is None and self._has_plain_numbers and isinstance(self.bounds, Box):
+            read = read_numbers_on_device(numbers, self.fills, self.bounds)
+            if read is not None:
+                return Block(read, array_namespace(read).asarray(codes, device=device(read)))
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:
@@ -246,6 +251,11 @@ class Reading:
         if not kept.all():
             x, labels = (take(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)
+
+    @property
+    def _has_plain_numbers(self) -> bool:
+        """Whether there are only numbers in their own units, and no condition."""
+        return not self.categories and self.condition is None and {*self.scales} == {"linear"}
 
     def _values(self, x: Any) -> Any:
         """Return clipped cells as the values that queries see: logarithms for columns on a log scale."""

@@ -1,0 +1,356 @@
+// Kernels of fused.py, which says what they compute, how they are launched, and why their sums and floats are bounded.
+//
+// Constants that are set when this is compiled:
+//   D, K             columns and components
+//   SECOND           second moments: 0 none, 1 their sum over columns, 2 the diagonal, 3 the upper triangle
+//   OWN              whether rows are in each component's own coordinates, clipped to a radius
+//   DIAGONAL         whether P is diagonal, so that only its diagonal is passed
+//   BOX              whether rows are in the units of a box, else in the unit ball
+//   LANE_ROWS        rows that a lane has at a time ("soft")
+//   AHEAD            whether a warp loads its next rows while it computes ("soft")
+//   WARPS            warps of a block
+//   RESIDENT         blocks that a multiprocessor should have room for ("soft")
+//   WIDTH            numbers of a row of a component with padding ("whiten", "shares")
+//
+// The public numbers, one after the other: P as [entries][K], o as [D][K], then K logarithms l ("soft", "shares") or
+// the means as [K][D] and the metric ("hard"), then of a box low, high, center and half-width, [D] each, and 1/√d; last
+// the squares of the radius and of the cap.
+
+#define THREADS (32 * WARPS)
+#define TRIANGLE (D * (D + 1) / 2)
+#define ENTRIES (DIAGONAL ? D : TRIANGLE)
+#define SECONDS (SECOND == 3 ? TRIANGLE : SECOND == 2 ? D : SECOND)
+#define SUMS (1 + D + SECONDS)
+#define STRIDE (D | 1)  // of rows in shared memory: an odd one, so that neighbouring rows lie in other banks
+
+// One number of a row in the unit ball, by the same operations as Box.to_unit, so to the same bits.
+__device__ __forceinline__ double to_unit(double x, int column, const double* box) {
+#if BOX
+  const double low = box[column], high = box[D + column], center = box[2 * D + column], half = box[3 * D + column];
+  const double inside = x != x ? center : x < low ? low : x > high ? high : x;
+  const double t = __ddiv_rn(__dsub_rn(inside, center), half);
+  return __dmul_rn(t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t, box[4 * D]);
+#else
+  return x;
+#endif
+}
+
+// A warp loads COUNT rows from row `first` on, into registers; and puts them into shared memory, in the unit ball.
+template <int COUNT>
+struct Tile {
+  static constexpr int CELLS = COUNT * D, EACH = (CELLS + 31) / 32;
+  double held[EACH];
+  __device__ __forceinline__ void fetch(const double* x, long long first, long long n, int lane) {
+    const double* from = x + first * D;
+    const long long left = (n - first) * D;
+#pragma unroll
+    for (int q = 0; q < EACH; q++) {
+      const int cell = lane + 32 * q;
+      held[q] = cell < CELLS && cell < left ? __ldcs(from + cell) : 0.0;
+    }
+  }
+  __device__ __forceinline__ void place(double* rows, const double* box, int lane) const {
+#pragma unroll
+    for (int q = 0; q < EACH; q++) {
+      const int cell = lane + 32 * q, column = cell % D;
+      if (cell < CELLS) rows[cell / D * STRIDE + column] = to_unit(held[q], column, box);
+    }
+  }
+};
+
+#ifdef SOFT
+// A lane has one component and LANE_ROWS rows at a time; the lanes of a row are beside each other.
+#define GROUPS (32 / K)
+#define ROWS (GROUPS * LANE_ROWS)
+#define AT_ONCE 16  // sums that a block adds up at a time
+
+// The sum, or the largest, over the K lanes of a row. Lane k has those of k, k + 1, … in the order of their powers of 2.
+__device__ __forceinline__ int turn(int base, int k, int by) { return base + (k + by < K ? k + by : k + by - K); }
+__device__ __forceinline__ double sum_over_components(double own, int base, int k) {
+  double total = 0.0, run = own;
+  int done = 0;
+#pragma unroll
+  for (int bit = 1; bit <= K; bit *= 2) {
+    if (K & bit) {
+      total = done ? total + __shfl_sync(~0u, run, turn(base, k, done)) : run;
+      done += bit;
+    }
+    if (2 * bit <= K) run += __shfl_sync(~0u, run, turn(base, k, bit));
+  }
+  return total;
+}
+__device__ __forceinline__ float largest_over_components(float own, int base, int k) {
+#pragma unroll
+  for (int bit = 1; bit < K; bit *= 2) own = fmaxf(own, __shfl_sync(~0u, own, turn(base, k, bit)));
+  return own;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+soft(const double* __restrict__ x, long long n, const double* __restrict__ numbers, double* __restrict__ partial) {
+  extern __shared__ double memory[];
+  constexpr int PARAMETERS = (ENTRIES + D) * K, BOXED = BOX ? 4 * D + 1 : 0;
+  double *table = memory, *box = table + PARAMETERS, *tiles = box + BOXED;
+  const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+  const int group = lane < GROUPS * K ? lane / K : GROUPS - 1, k = lane < GROUPS * K ? lane % K : K - 1;
+  const int base = group * K;
+  for (int i = tid; i < PARAMETERS; i += THREADS) table[i] = numbers[i];
+  for (int i = tid; i < BOXED; i += THREADS) box[i] = numbers[PARAMETERS + K + i];
+  const double constant = numbers[PARAMETERS + k];
+  const double radius2 = numbers[PARAMETERS + K + BOXED], cap = numbers[PARAMETERS + K + BOXED + 1];
+  __syncthreads();
+  double sums[SUMS];
+#pragma unroll
+  for (int a = 0; a < SUMS; a++) sums[a] = 0.0;
+  double* rows = tiles + warp * ROWS * STRIDE;
+  const long long stride = (long long)gridDim.x * WARPS * ROWS;
+  long long first = ((long long)blockIdx.x * WARPS + warp) * ROWS;
+  Tile<ROWS> tile;
+  if (AHEAD && first < n) tile.fetch(x, first, n, lane);
+  for (; first < n; first += stride) {
+    if (!AHEAD) tile.fetch(x, first, n, lane);
+    __syncwarp();  // all lanes have read the tile before
+    tile.place(rows, box, lane);
+    __syncwarp();
+    if (AHEAD && first + stride < n) tile.fetch(x, first + stride, n, lane);
+    double y[LANE_ROWS][D], squared[LANE_ROWS], share[LANE_ROWS], whole[LANE_ROWS];
+    float largest[LANE_ROWS];
+#pragma unroll
+    for (int r = 0; r < LANE_ROWS; r++) {
+      squared[r] = 0.0;
+#pragma unroll
+      for (int j = 0; j < D; j++) y[r][j] = rows[(r * GROUPS + group) * STRIDE + j];
+    }
+#pragma unroll
+    for (int i = D - 1; i >= 0; i--) {  // from the last, so that z can take the place of y
+      double z[LANE_ROWS];
+#pragma unroll
+      for (int r = 0; r < LANE_ROWS; r++) z[r] = -table[(ENTRIES + i) * K + k];
+#pragma unroll
+      for (int j = DIAGONAL ? i : 0; j <= i; j++) {
+        const double factor = table[(DIAGONAL ? i : i * (i + 1) / 2 + j) * K + k];
+#pragma unroll
+        for (int r = 0; r < LANE_ROWS; r++) z[r] = fma(factor, y[r][j], z[r]);
+      }
+#pragma unroll
+      for (int r = 0; r < LANE_ROWS; r++) {
+        squared[r] = fma(z[r], z[r], squared[r]);
+        if (OWN) y[r][i] = z[r];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < LANE_ROWS; r++) {
+      share[r] = fma(-0.5, squared[r] < cap ? squared[r] : cap, constant);
+      largest[r] = largest_over_components((float)share[r], base, k);
+    }
+#pragma unroll
+    for (int r = 0; r < LANE_ROWS; r++) {
+      const double logit = share[r] - (double)largest[r];
+      share[r] = exp(logit > -700.0 ? logit : -700.0);  // all rows take the same path through exp
+      whole[r] = sum_over_components(share[r], base, k);
+    }
+#pragma unroll
+    for (int r = 0; r < LANE_ROWS; r++) {
+      const double gamma = first + r * GROUPS + group < n ? share[r] * __drcp_rn(whole[r]) : 0.0;
+      double once = gamma, twice = gamma;
+      if (OWN) {
+        const double shrink = rsqrt(squared[r] > radius2 ? squared[r] : radius2);
+        once = gamma * shrink;
+        twice = once * shrink;
+      }
+      sums[0] += gamma;
+#pragma unroll
+      for (int i = 0; i < D; i++) {
+        sums[1 + i] = fma(once, y[r][i], sums[1 + i]);
+        if (SECOND) {
+          const double part = twice * y[r][i];
+          if (SECOND == 1) sums[1 + D] = fma(part, y[r][i], sums[1 + D]);
+          if (SECOND == 2) sums[SECOND == 2 ? 1 + D + i : 0] = fma(part, y[r][i], sums[SECOND == 2 ? 1 + D + i : 0]);
+          if (SECOND == 3) {
+#pragma unroll
+            for (int j = i; j < D; j++) {
+              const int a = SECOND == 3 ? 1 + D + i * (2 * D - i + 1) / 2 + j - i : 0;  // the place of (i, j)
+              sums[a] = fma(part, y[r][j], sums[a]);
+            }
+          }
+        }
+      }
+    }
+  }
+  double* shared = tiles;  // [AT_ONCE][THREADS]
+#pragma unroll
+  for (int start = 0; start < SUMS; start += AT_ONCE) {
+    __syncthreads();
+#pragma unroll
+    for (int a = start; a < start + AT_ONCE && a < SUMS; a++) shared[(a - start) * THREADS + tid] = sums[a];
+    __syncthreads();
+    for (int q = tid; q < AT_ONCE * K; q += THREADS) {
+      const int a = q / K, own = q % K;
+      if (start + a < SUMS) {
+        double total = 0.0;
+#pragma unroll 8
+        for (int other = 0; other < WARPS * GROUPS; other++)
+          total += shared[a * THREADS + other / GROUPS * 32 + other % GROUPS * K + own];
+        partial[((long long)blockIdx.x * K + own) * SUMS + start + a] = total;
+      }
+    }
+  }
+}
+#endif
+
+#ifdef HARD
+// A lane has a row and finds its nearest mean; then the warp adds its rows one after the other, a lane for each sum.
+extern "C" __global__ void __launch_bounds__(THREADS)
+hard(const double* __restrict__ x, long long n, const double* __restrict__ numbers, double* __restrict__ partial) {
+  extern __shared__ double memory[];
+  constexpr int PARAMETERS = (ENTRIES + D) * K + K * D + D, BOXED = BOX ? 4 * D + 1 : 0, OWN_STRIDE = D + 1 | 1;
+  double *table = memory, *box = table + PARAMETERS, *all_sums = box + BOXED;
+  double* all_rows = all_sums + WARPS * K * SUMS;  // [WARPS][32][OWN_STRIDE]
+  const double *means = table + (ENTRIES + D) * K, *metric = means + K * D;
+  const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+  for (int i = tid; i < PARAMETERS + BOXED; i += THREADS) table[i] = numbers[i];
+  for (int i = tid; i < WARPS * K * SUMS; i += THREADS) all_sums[i] = 0.0;
+  const double radius2 = numbers[PARAMETERS + BOXED];
+  __syncthreads();
+  double *sums = all_sums + warp * K * SUMS, *rows = all_rows + warp * 32 * OWN_STRIDE;
+  int* labels = reinterpret_cast<int*>(all_rows + WARPS * 32 * OWN_STRIDE) + warp * 32;
+  const long long stride = (long long)gridDim.x * WARPS * 32;
+  for (long long first = ((long long)blockIdx.x * WARPS + warp) * 32; first < n; first += stride) {
+    const int count = n - first < 32 ? (int)(n - first) : 32;
+    __syncwarp();
+    for (int cell = lane; cell < 32 * D; cell += 32) {
+      const int row = cell / D, column = cell % D;
+      const double value = row < count ? __ldcs(x + first * D + cell) : 0.0;
+      rows[row * OWN_STRIDE + column] = to_unit(value, column, box);
+    }
+    __syncwarp();
+    double* mine = rows + lane * OWN_STRIDE;
+    double y[D];
+#pragma unroll
+    for (int j = 0; j < D; j++) y[j] = __dmul_rn(mine[j], metric[j]);
+    int label = 0;
+    double least = __longlong_as_double(0x7ff0000000000000);
+    for (int k = 0; k < K; k++) {  // the same roundings as in the array form: nothing is fused
+      double distance = 0.0;
+#pragma unroll
+      for (int j = 0; j < D; j++) {
+        const double difference = __dsub_rn(y[j], means[k * D + j]);
+        distance = __dadd_rn(distance, __dmul_rn(difference, difference));
+      }
+      if (distance < least) {
+        least = distance;
+        label = k;
+      }
+    }
+    double squared = 0.0;
+    if (OWN) {
+#pragma unroll
+      for (int j = 0; j < D; j++) y[j] = mine[j];
+#pragma unroll
+      for (int i = D - 1; i >= 0; i--) {
+        double z = -table[(ENTRIES + i) * K + label];
+#pragma unroll
+        for (int j = DIAGONAL ? i : 0; j <= i; j++)
+          z = fma(table[(DIAGONAL ? i : i * (i + 1) / 2 + j) * K + label], y[j], z);
+        y[i] = z;
+        squared = fma(z, z, squared);
+      }
+      const double shrink = rsqrt(squared > radius2 ? squared : radius2);
+#pragma unroll
+      for (int j = 0; j < D; j++) mine[j] = y[j] * shrink;
+    }
+    if (SECOND == 1) {
+      double size = 0.0;
+#pragma unroll
+      for (int j = 0; j < D; j++) size = fma(mine[j], mine[j], size);
+      mine[D] = size;
+    }
+    labels[lane] = label;
+    __syncwarp();
+    for (int a = lane; a < SUMS; a += 32) {
+      int i = 0, j = a - 1 - D;  // which product it is, if it is one
+      if (SECOND == 2) i = j;
+      if (SECOND == 3)
+        for (; i < D && j >= D - i; i++) j -= D - i;
+      if (SECOND == 3) j += i;
+      for (int row = 0; row < count; row++) {
+        const double* own = rows + row * OWN_STRIDE;
+        const double term = a == 0 ? 1.0 : a <= D ? own[a - 1] : SECOND == 1 ? own[D] : own[i] * own[j];
+        sums[labels[row] * SUMS + a] += term;
+      }
+    }
+  }
+  __syncthreads();
+  for (int q = tid; q < K * SUMS; q += THREADS) {
+    double total = 0.0;
+    for (int other = 0; other < WARPS; other++) total += all_sums[other * K * SUMS + q];
+    partial[(long long)blockIdx.x * K * SUMS + q] = total;
+  }
+}
+#endif
+
+#ifdef MANY
+// Rows in the unit ball with a 1 before them and zeros after them, WIDTH numbers each; rows from n on are zeros.
+extern "C" __global__ void widen(const double* __restrict__ x, long long n, long long padded,
+                                 const double* __restrict__ box, double* __restrict__ wide) {
+  const long long cells = padded * WIDTH, step = (long long)gridDim.x * blockDim.x;
+  for (long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x; cell < cells; cell += step) {
+    const long long row = cell / WIDTH;
+    const int column = (int)(cell % WIDTH) - 1;
+    double value = column < 0 ? 1.0 : 0.0;
+    if (column >= 0 && column < D) value = to_unit(x[row * D + column], column, box);
+    wide[cell] = row < n ? value : 0.0;
+  }
+}
+// A warp has a row: it replaces z, [K][padded][WIDTH], by √γ·y_k and √γ, with zeros for rows from n on.
+extern "C" __global__ void __launch_bounds__(256)
+shares(double* __restrict__ z, long long n, long long padded, const double* __restrict__ wide,
+       const double* __restrict__ numbers) {
+  constexpr int EACH = (D + 31) / 32;
+  constexpr bool KEPT = K * EACH <= 48;  // whether a row's z stays in registers
+  double kept[KEPT ? K * EACH : 1];
+  const int lane = threadIdx.x % 32;
+  const double constant = numbers[lane < K ? lane : K - 1], radius2 = numbers[K], cap = numbers[K + 1];
+  const long long step = (long long)gridDim.x * 8;
+  for (long long row = (long long)blockIdx.x * 8 + threadIdx.x / 32; row < padded; row += step) {
+    double squared = 0.0;
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+      const double* own = z + (k * padded + row) * WIDTH;
+      double part = 0.0;
+#pragma unroll
+      for (int q = 0; q < EACH; q++) {
+        const int i = lane + 32 * q;
+        const double value = i < D ? own[i] : 0.0;
+        if (KEPT) kept[KEPT ? k * EACH + q : 0] = value;
+        part = fma(value, value, part);
+      }
+#pragma unroll
+      for (int half = 16; half > 0; half /= 2) part += __shfl_xor_sync(~0u, part, half);
+      if (lane == k) squared = part;
+    }
+    const double logit = lane < K ? fma(-0.5, squared < cap ? squared : cap, constant) : -1e300;
+    double largest = logit;
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, half));
+    const double apart = logit - largest;
+    double share = lane < K ? exp(apart > -700.0 ? apart : -700.0) : 0.0, whole = share;
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) whole += __shfl_xor_sync(~0u, whole, half);
+    const double root = row < n ? sqrt(share / whole) : 0.0;
+    const double factor = OWN ? root * rsqrt(squared > radius2 ? squared : radius2) : root;
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+      double* own = z + (k * padded + row) * WIDTH;
+      const double by = __shfl_sync(~0u, factor, k), weight = __shfl_sync(~0u, root, k);
+#pragma unroll
+      for (int q = 0; q <= EACH; q++) {
+        const int i = lane + 32 * q;
+        if (i >= WIDTH) continue;
+        if (i > D) own[i] = 0.0;
+        else if (i == D) own[i] = weight;
+        else own[i] = by * (!OWN ? wide[row * WIDTH + 1 + i] : KEPT ? kept[KEPT ? k * EACH + q % EACH : 0] : own[i]);
+      }
+    }
+  }
+}
+#endif
