@@ -6,6 +6,7 @@
 //   OWN              whether rows are in each component's own coordinates, clipped to a radius
 //   DIAGONAL         whether P is diagonal, so that only its diagonal is passed
 //   BOX              whether rows are in the units of a box, else in the unit ball
+//   FROM, TO         which of the sums of a component are computed ("soft")
 //   LANE_ROWS        rows that a lane has at a time ("soft")
 //   AHEAD            whether a warp loads its next rows while it computes ("soft")
 //   WARPS            warps of a block
@@ -33,6 +34,46 @@ __device__ __forceinline__ double to_unit(double x, int column, const double* bo
 #else
   return x;
 #endif
+}
+
+// 1/a for a from 1/2 to 64, 1/√a for normal a, and exp(x) for x from −700 to 1, off by at most 1.01u, 1.6u and 3u. They
+// have no branches, so that the compiler can interleave rows; fused.py has the proofs.
+__device__ __forceinline__ double reciprocal(double a) {
+  float start;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(start) : "f"((float)a));
+  double x = start;
+  x = fma(x, fma(-a, x, 1.0), x);
+  return fma(x, fma(-a, x, 1.0), x);
+}
+__device__ __forceinline__ double inverse_root(double a) {
+  const int high = __double2hiint(a), even = ((high >> 20) - 1023) & ~1;  // a = m·2^even with m from 1 to 4
+  const double m = __hiloint2double(high - (even << 20), __double2loint(a));
+  float start;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(start) : "f"((float)m));
+  double x = start;
+  const double lacks = fma(-m * x, x, 1.0);
+  x = fma(x * lacks, fma(0.375, lacks, 0.5), x);
+  return __hiloint2double(__double2hiint(x) - (even << 19), __double2loint(x));
+}
+__device__ __forceinline__ double exponential(double x) {
+  const double shift = 6755399441055744.0;  // 1.5·2^52: adding it rounds to a whole number, in the low bits
+  const double rounded = fma(x, 1.4426950408889634, shift), whole = rounded - shift;
+  const double r = fma(whole, -2.3190468138462996e-17, fma(whole, -0.6931471805599453, x)), r2 = r * r;
+  double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0;  // Taylor's series up to r^13
+  odd = fma(odd, r2, 1.0 / 39916800.0);
+  even = fma(even, r2, 1.0 / 3628800.0);
+  odd = fma(odd, r2, 1.0 / 362880.0);
+  even = fma(even, r2, 1.0 / 40320.0);
+  odd = fma(odd, r2, 1.0 / 5040.0);
+  even = fma(even, r2, 1.0 / 720.0);
+  odd = fma(odd, r2, 1.0 / 120.0);
+  even = fma(even, r2, 1.0 / 24.0);
+  odd = fma(odd, r2, 1.0 / 6.0);
+  even = fma(even, r2, 0.5);
+  odd = fma(odd, r2, 1.0);
+  even = fma(even, r2, 1.0);
+  const double result = fma(odd, r, even);
+  return __hiloint2double(__double2hiint(result) + (__double2loint(rounded) << 20), __double2loint(result));
 }
 
 // A warp loads COUNT rows from row `first` on, into registers; and puts them into shared memory, in the unit ball.
@@ -63,6 +104,7 @@ struct Tile {
 #define GROUPS (32 / K)
 #define ROWS (GROUPS * LANE_ROWS)
 #define AT_ONCE 16  // sums that a block adds up at a time
+#define ADD(a, x, y) { if ((a) >= FROM && (a) < TO) sums[(a) - FROM] = fma(x, y, sums[(a) - FROM]); }
 
 // The sum, or the largest, over the K lanes of a row. Lane k has those of k, k + 1, … in the order of their powers of 2.
 __device__ __forceinline__ int turn(int base, int k, int by) { return base + (k + by < K ? k + by : k + by - K); }
@@ -98,9 +140,9 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
   const double constant = numbers[PARAMETERS + k];
   const double radius2 = numbers[PARAMETERS + K + BOXED], cap = numbers[PARAMETERS + K + BOXED + 1];
   __syncthreads();
-  double sums[SUMS];
+  double sums[TO - FROM];
 #pragma unroll
-  for (int a = 0; a < SUMS; a++) sums[a] = 0.0;
+  for (int a = 0; a < TO - FROM; a++) sums[a] = 0.0;
   double* rows = tiles + warp * ROWS * STRIDE;
   const long long stride = (long long)gridDim.x * WARPS * ROWS;
   long long first = ((long long)blockIdx.x * WARPS + warp) * ROWS;
@@ -145,52 +187,47 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
 #pragma unroll
     for (int r = 0; r < LANE_ROWS; r++) {
       const double logit = share[r] - (double)largest[r];
-      share[r] = exp(logit > -700.0 ? logit : -700.0);  // all rows take the same path through exp
+      share[r] = exponential(logit > -700.0 ? logit : -700.0);
       whole[r] = sum_over_components(share[r], base, k);
     }
 #pragma unroll
     for (int r = 0; r < LANE_ROWS; r++) {
-      const double gamma = first + r * GROUPS + group < n ? share[r] * __drcp_rn(whole[r]) : 0.0;
+      const double gamma = first + r * GROUPS + group < n ? share[r] * reciprocal(whole[r]) : 0.0;
       double once = gamma, twice = gamma;
       if (OWN) {
-        const double shrink = rsqrt(squared[r] > radius2 ? squared[r] : radius2);
+        const double shrink = inverse_root(squared[r] > radius2 ? squared[r] : radius2);
         once = gamma * shrink;
         twice = once * shrink;
       }
-      sums[0] += gamma;
+      ADD(0, gamma, 1.0)
 #pragma unroll
       for (int i = 0; i < D; i++) {
-        sums[1 + i] = fma(once, y[r][i], sums[1 + i]);
-        if (SECOND) {
-          const double part = twice * y[r][i];
-          if (SECOND == 1) sums[1 + D] = fma(part, y[r][i], sums[1 + D]);
-          if (SECOND == 2) sums[SECOND == 2 ? 1 + D + i : 0] = fma(part, y[r][i], sums[SECOND == 2 ? 1 + D + i : 0]);
-          if (SECOND == 3) {
+        ADD(1 + i, once, y[r][i])
+        const double part = twice * y[r][i];
+        if (SECOND == 1) ADD(1 + D, part, y[r][i])
+        if (SECOND == 2) ADD(1 + D + i, part, y[r][i])
+        if (SECOND == 3) {
 #pragma unroll
-            for (int j = i; j < D; j++) {
-              const int a = SECOND == 3 ? 1 + D + i * (2 * D - i + 1) / 2 + j - i : 0;  // the place of (i, j)
-              sums[a] = fma(part, y[r][j], sums[a]);
-            }
-          }
+          for (int j = i; j < D; j++) ADD(1 + D + i * (2 * D - i + 1) / 2 + j - i, part, y[r][j])
         }
       }
     }
   }
   double* shared = tiles;  // [AT_ONCE][THREADS]
 #pragma unroll
-  for (int start = 0; start < SUMS; start += AT_ONCE) {
+  for (int start = 0; start < TO - FROM; start += AT_ONCE) {
     __syncthreads();
 #pragma unroll
-    for (int a = start; a < start + AT_ONCE && a < SUMS; a++) shared[(a - start) * THREADS + tid] = sums[a];
+    for (int a = start; a < start + AT_ONCE && a < TO - FROM; a++) shared[(a - start) * THREADS + tid] = sums[a];
     __syncthreads();
     for (int q = tid; q < AT_ONCE * K; q += THREADS) {
       const int a = q / K, own = q % K;
-      if (start + a < SUMS) {
+      if (start + a < TO - FROM) {
         double total = 0.0;
 #pragma unroll 8
         for (int other = 0; other < WARPS * GROUPS; other++)
           total += shared[a * THREADS + other / GROUPS * 32 + other % GROUPS * K + own];
-        partial[((long long)blockIdx.x * K + own) * SUMS + start + a] = total;
+        partial[((long long)blockIdx.x * K + own) * (TO - FROM) + start + a] = total;
       }
     }
   }
@@ -254,7 +291,7 @@ hard(const double* __restrict__ x, long long n, const double* __restrict__ numbe
         y[i] = z;
         squared = fma(z, z, squared);
       }
-      const double shrink = rsqrt(squared > radius2 ? squared : radius2);
+      const double shrink = inverse_root(squared > radius2 ? squared : radius2);
 #pragma unroll
       for (int j = 0; j < D; j++) mine[j] = y[j] * shrink;
     }
@@ -333,11 +370,11 @@ shares(double* __restrict__ z, long long n, long long padded, const double* __re
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, half));
     const double apart = logit - largest;
-    double share = lane < K ? exp(apart > -700.0 ? apart : -700.0) : 0.0, whole = share;
+    double share = lane < K ? exponential(apart > -700.0 ? apart : -700.0) : 0.0, whole = share;
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) whole += __shfl_xor_sync(~0u, whole, half);
-    const double root = row < n ? sqrt(share / whole) : 0.0;
-    const double factor = OWN ? root * rsqrt(squared > radius2 ? squared : radius2) : root;
+    const double root = row < n ? sqrt(share * reciprocal(whole)) : 0.0;
+    const double factor = OWN ? root * inverse_root(squared > radius2 ? squared : radius2) : root;
 #pragma unroll
     for (int k = 0; k < K; k++) {
       double* own = z + (k * padded + row) * WIDTH;

@@ -48,6 +48,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +71,7 @@ MOST_SHARED = 96 * 1024  # bytes of shared memory a block, which a GPU has since
 REGISTERS = 118  # numbers that a lane has room for
 MOST_LANE_ROWS = 4
 AT_ONCE = 16  # as in fused.cu
+MOST_LAUNCHES = 5
 MOST_AHEAD = 6  # numbers that a lane loads ahead
 MOST_COLUMNS = {"soft": 48, "hard": 48, "many": 512}
 PIECE = 2048  # rows
@@ -93,6 +95,8 @@ class Choice:
         Whether rows are in their components' own coordinates, and whether P is passed as its diagonal.
     lane_rows, warps : int
         R and W.
+    launches : int
+        How many times the rows are read, each time for some of the sums.
     """
 
     way: str
@@ -103,12 +107,19 @@ class Choice:
     diagonal: bool
     lane_rows: int = 1
     warps: int = WARPS
+    launches: int = 1
 
     @property
     def sums(self) -> int:
         """How many numbers are summed for a component."""
         d = self.columns
         return 1 + d + (0, 1, d, d * (d + 1) // 2)[self.second]
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """From where to where each launch has the sums."""
+        ends = [self.sums * part // self.launches for part in range(self.launches + 1)]
+        return list(pairwise(ends))
 
     @property
     def entries(self) -> int:
@@ -139,7 +150,7 @@ class Choice:
     def registers(self) -> int:
         """The numbers that a lane has, about."""
         held = self.ahead if self.is_ahead else 0
-        return self.sums + self.lane_rows * (self.columns + 3) + held + 8
+        return -(-self.sums // self.launches) + self.lane_rows * (self.columns + 3) + held + 8
 
     @property
     def shared(self) -> int:
@@ -177,6 +188,7 @@ def choose(moments: ClippedMoments) -> Choice | None:
         return None
     else:
         tried = [Choice("soft", k, d, second, own, diagonal, rows) for rows in range(MOST_LANE_ROWS, 0, -1)]
+        tried += [Choice("soft", k, d, second, own, diagonal, 1, WARPS, times) for times in range(2, MOST_LAUNCHES + 1)]
         tried = [one for one in tried if one.registers <= REGISTERS and (one.lane_rows == 1 or one.is_ahead)]
         tried += [Choice("many", k, d, second, own, False)] if second == 3 else []
     fits = (one for one in tried if d <= MOST_COLUMNS[one.way] and (one.way == "many" or one.shared <= MOST_SHARED))
@@ -288,19 +300,25 @@ class _RegisterKernel(_Kernels):
         else:
             parts += [components.means * moments.metric, moments.metric]
         resident = min(max(128 // (choice.registers + 10), 1), 4)
-        more = (("LANE_ROWS", choice.lane_rows), ("RESIDENT", resident), ("AHEAD", int(choice.is_ahead)))
+        more: Any = (("LANE_ROWS", choice.lane_rows), ("RESIDENT", resident), ("AHEAD", int(choice.is_ahead)))
         constants = ((choice.way.upper(), 1), *self.constants, *more)
-        self.kernels = [load_kernel(_source(), choice.way, constants, device, choice.shared)]
+        self.kernels = [
+            load_kernel(_source(), choice.way, (*constants, ("FROM", start), ("TO", stop)), device, choice.shared)
+            for start, stop in choice.spans
+        ]
         self._numbers = self.put(*parts, *_box_numbers(box), self.last)
 
     def sum(self, x: Any) -> Any:
         """Return counts, first and second moments, of shape (K, sums)."""
-        choice = self.choice
-        partial = x.new_empty((*ROUNDS, choice.components, choice.sums))
-        kernel = self.kernels[0]
-        assert kernel is not None
-        kernel.launch(BLOCKS, 32 * choice.warps, x, x.shape[0], self._numbers, partial)
-        return partial.sum(dim=0).sum(dim=0)
+        import torch
+
+        choice, sums = self.choice, []
+        for kernel, (start, stop) in zip(self.kernels, choice.spans, strict=True):
+            assert kernel is not None
+            partial = x.new_empty((*ROUNDS, choice.components, stop - start))
+            kernel.launch(BLOCKS, 32 * choice.warps, x, x.shape[0], self._numbers, partial)
+            sums.append(partial.sum(dim=0).sum(dim=0))
+        return torch.cat(sums, dim=1)
 
 
 class _ProductKernels(_Kernels):
@@ -342,7 +360,7 @@ class _ProductKernels(_Kernels):
         wide, z = x.new_empty((padded, width)), x.new_empty((k, padded, width))
         widen.launch(BLOCKS, 256, x, n, padded, self._box, wide)
         ends = [d * part // STRIPES for part in range(STRIPES + 1)]
-        for start, end in zip(ends, ends[1:], strict=False):
+        for start, end in pairwise(ends):
             used = wide[:, : 1 + end].expand(k, padded, 1 + end)
             torch.bmm(used, self._weights[:, : 1 + end, start:end], out=z[:, :, start:end])
         shares.launch(BLOCKS, 256, z, n, padded, wide, self._numbers)
