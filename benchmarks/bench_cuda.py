@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,7 +116,9 @@ def fit(data: object, d: int, what: str, n: int) -> None:
     model = dp.GaussianMixture(K, epsilon=1.0, bounds=[(-BOUND, BOUND)] * d, random_state=0)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    model.fit(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # with a seed it is not private
+        model.fit(data)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
     steps = len(model.releases_)
@@ -146,6 +149,30 @@ def main() -> None:
                 fit(data, d, "torch", n)
         del data
         torch.cuda.empty_cache()
+    for number, columns in given.stream:
+        n, d = int(float(number)), int(columns)
+        space = Box([-BOUND] * d, [BOUND] * d)
+        pinned = rows(n, d, "cpu", pinned=True)
+        copied = timed(lambda: pinned[: 2**22].to("cuda", non_blocking=True))
+        print(f"copies from pinned memory: {min(n, 2**22) * d * 8 / copied / 1e9:.0f} GB/s")
+        for what, data in (("pinned memory", pinned), ("NumPy", pinned.numpy())):
+            fit(as_records(data, space=space, missing="fill", device="cuda"), d, what, n)
+        del pinned, data
+    if given.parquet:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        path, n, d = Path(given.parquet[0]), int(float(given.parquet[1])), int(given.parquet[2])
+        names = [f"x{j}" for j in range(d)]
+        some = min(n, 10**7)
+        table = pa.table(dict(zip(names, rows(some, d, "cuda").T.contiguous().cpu().numpy(), strict=True)))
+        with parquet.ParquetWriter(path, table.schema, compression="none", use_dictionary=False) as file:
+            for _ in range(n // some):
+                file.write_table(table, row_group_size=2**20)
+        print(f"a file of {path.stat().st_size / 1e9:.1f} GB")
+        space = Box([-BOUND] * d, [BOUND] * d)
+        fit(as_records(path, space=space, missing="fill", device="cuda"), d, "Parquet, on the GPU", n)
+        fit(as_records(path, space=space, missing="fill"), d, "Parquet, on the processor", n)
 
 
 if __name__ == "__main__":

@@ -19,14 +19,16 @@ SOURCE = r"""
 extern "C" __global__ void read(const double* __restrict__ raw, long long cells, long long columns,
                                 const double* __restrict__ numbers, double* __restrict__ result, int* gap) {
   const double *fill = numbers, *low = numbers + columns, *high = low + columns;
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x; cell < cells; cell += step) {
-    const int column = (int)(cell % columns);
+  const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, step = (long long)gridDim.x * blockDim.x;
+  const int on = (int)(step % columns);
+  int column = (int)(first % columns);
+  for (long long cell = first; cell < cells; cell += step) {
     double x = __dadd_rn(raw[cell], 0.0);  // 0.0 for -0.0
     const bool finite = (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;
     if (!finite) x = fill[column];
     if (x != x) *gap = 1;
     result[cell] = x < low[column] ? low[column] : x > high[column] ? high[column] : x;
+    column = column + on < columns ? column + on : column + on - columns;
   }
 }
 """
@@ -52,6 +54,13 @@ def read_numbers_on_device(numbers: Any, fills: tuple[float | None, ...], bounds
     public = _public_numbers(fills, bounds, numbers.device)
     kernel.launch(BLOCKS, THREADS, raw, raw.numel(), raw.shape[1], public, result, gap)
     return None if None in fills and bool(gap) else result
+
+
+def copy_to_device(numbers: Any, name: str) -> Any:
+    """Return rows on a device of torch. From pinned memory the copy does not pass through the processor."""
+    import torch
+
+    return torch.as_tensor(numbers).to(name, non_blocking=True)
 
 
 @lru_cache(maxsize=8)

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from array_api_compat import device, is_array_api_obj, is_numpy_array
+from array_api_compat import device as array_device
+from array_api_compat import is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
@@ -50,7 +51,7 @@ from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
-DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
+DEVICE_ROWS, COPIED_ROWS, DEVICE_CELLS = 2**22, 2**20, 2**26  # of a block on a GPU, or that is copied there, at most
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
@@ -71,6 +72,7 @@ def as_records(
     order: str | None = None,
     missing: str = "drop",
     block_rows: int | None = None,
+    device: str | None = None,
 ) -> Records:
     """Return ``data`` as records, read as declared.
 
@@ -102,6 +104,9 @@ def as_records(
         "fill" puts the centre of the space in the place of the number. A schema says this for each column.
     block_rows : int or None
         The largest block. If None, up to 16,384 by the number of columns, and up to 2²² for an array on a GPU.
+    device : str or None
+        For rows that are on the host, in arrays, tables or files: a device of torch on which they are computed, as
+        "cuda". Blocks are copied there one after the other, so there may be more rows than fit. None: where they are.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def as_records(
     [3.0, 4.0]
     """
     if isinstance(data, Records):
-        given = (space, schema, unit, max_rows, unit_type, order, block_rows)
+        given = (space, schema, unit, max_rows, unit_type, order, block_rows, device)
         if any(one is not None for one in given) or missing != "drop":
             raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
         return data
@@ -137,9 +142,29 @@ def as_records(
         check_no_limit(**limit)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
-    elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
-        block_rows = min(DEVICE_ROWS, max(DEVICE_CELLS // max(data.shape[-1], 1), 2**14))
-    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows)))
+    source = _source(data, _Declarations(space, schema, unit, limit, missing, block_rows))
+    place = device or (str(array_device(data)).lower() if is_array_api_obj(data) else "cpu")
+    if block_rows is None and "cpu" not in place:
+        rows = min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // max(len(source.reading.needed), 1), 2**14))
+        source.declared = source.reading = replace(source.reading, block_rows=rows)
+    if device is not None:
+        source.declared = source.reading = replace(source.reading, device=_check_device(device, data))
+    return Records(source)
+
+
+def _check_device(name: Any, data: Any) -> str:
+    """Return the name of a device of torch that is there, for rows on the host whose sums this process computes."""
+    try:
+        import torch
+
+        torch.empty(0, dtype=torch.float64, device=name)
+    except ImportError:
+        raise ArgumentError("device", name, "None where torch is not installed", "pip install 'discreet[torch]'") from None
+    except (RuntimeError, TypeError, AssertionError):
+        raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
+    if is_dask(data):
+        raise ArgumentError("device", name, "None for Dask, whose workers compute")
+    return str(name)
 
 
 def _merge_limit(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -23,7 +23,7 @@ from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, fill_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.declared_numbers import set_fields
-from discreet.records.device_reading import read_numbers_on_device
+from discreet.records.device_reading import copy_to_device, read_numbers_on_device
 from discreet.records.generic_arrays import on_device, take, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
@@ -124,6 +124,8 @@ class Reading:
         What must hold for a row to contribute. It is judged last, on the filled and clipped cells: a row that lacks a
         value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
         unit whether the condition holds or not.
+    device : str or None
+        Where blocks are computed: the name of a device of torch, to which rows are copied; None: where they are.
     names, needed : tuple of str
         Every column that is read, without and with the unit's, which is the last.
     required : tuple of str
@@ -145,6 +147,7 @@ class Reading:
     unit: Unit | None
     block_rows: int
     condition: Condition | None = None
+    device: str | None = None
 
     names: tuple[str, ...] = field(init=False, compare=False)
     needed: tuple[str, ...] = field(init=False, compare=False)
@@ -229,6 +232,8 @@ class Reading:
     def block(self, rows: DeclaredRows) -> Block:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = rows
+        if self.device is not None:
+            numbers = copy_to_device(numbers, self.device)
         if keep is None and self._has_plain_numbers and isinstance(self.bounds, Box):
             read = read_numbers_on_device(numbers, self.fills, self.bounds)
             if read is not None:

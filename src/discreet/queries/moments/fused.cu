@@ -11,7 +11,7 @@
 //   AHEAD            whether a warp loads its next rows while it computes ("soft")
 //   WARPS            warps of a block
 //   RESIDENT         blocks that a multiprocessor should have room for ("soft")
-//   WIDTH            numbers of a row of a component with padding ("whiten", "shares")
+//   WIDTH, SPLIT     numbers of a row of a component with padding, and columns of z that come first ("many")
 //
 // The public numbers, one after the other: P as [entries][K], o as [D][K], then K logarithms l ("soft", "shares") or
 // the means as [K][D] and the metric ("hard"), then of a box low, high, center and half-width, [D] each, and 1/√d; last
@@ -23,6 +23,10 @@
 #define SECONDS (SECOND == 3 ? TRIANGLE : SECOND == 2 ? D : SECOND)
 #define SUMS (1 + D + SECONDS)
 #define STRIDE (D | 1)  // of rows in shared memory: an odd one, so that neighbouring rows lie in other banks
+
+// The number of a warp in its block, from one lane, so that the compiler knows that all lanes have the same and go the
+// same way: else it guards every shuffle.
+__device__ __forceinline__ int warp_number() { return __shfl_sync(~0u, (int)threadIdx.x / 32, 0); }
 
 // One number of a row in the unit ball, by the same operations as Box.to_unit, so to the same bits.
 __device__ __forceinline__ double to_unit(double x, int column, const double* box) {
@@ -132,7 +136,7 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
   extern __shared__ double memory[];
   constexpr int PARAMETERS = (ENTRIES + D) * K, BOXED = BOX ? 4 * D + 1 : 0;
   double *table = memory, *box = table + PARAMETERS, *tiles = box + BOXED;
-  const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+  const int tid = threadIdx.x, lane = tid % 32, warp = warp_number();
   const int group = lane < GROUPS * K ? lane / K : GROUPS - 1, k = lane < GROUPS * K ? lane % K : K - 1;
   const int base = group * K;
   for (int i = tid; i < PARAMETERS; i += THREADS) table[i] = numbers[i];
@@ -243,7 +247,7 @@ hard(const double* __restrict__ x, long long n, const double* __restrict__ numbe
   double *table = memory, *box = table + PARAMETERS, *all_sums = box + BOXED;
   double* all_rows = all_sums + WARPS * K * SUMS;  // [WARPS][32][OWN_STRIDE]
   const double *means = table + (ENTRIES + D) * K, *metric = means + K * D;
-  const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+  const int tid = threadIdx.x, lane = tid % 32, warp = warp_number();
   for (int i = tid; i < PARAMETERS + BOXED; i += THREADS) table[i] = numbers[i];
   for (int i = tid; i < WARPS * K * SUMS; i += THREADS) all_sums[i] = 0.0;
   const double radius2 = numbers[PARAMETERS + BOXED];
@@ -329,35 +333,37 @@ hard(const double* __restrict__ x, long long n, const double* __restrict__ numbe
 // Rows in the unit ball with a 1 before them and zeros after them, WIDTH numbers each; rows from n on are zeros.
 extern "C" __global__ void widen(const double* __restrict__ x, long long n, long long padded,
                                  const double* __restrict__ box, double* __restrict__ wide) {
-  const long long cells = padded * WIDTH, step = (long long)gridDim.x * blockDim.x;
-  for (long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x; cell < cells; cell += step) {
-    const long long row = cell / WIDTH;
-    const int column = (int)(cell % WIDTH) - 1;
-    double value = column < 0 ? 1.0 : 0.0;
-    if (column >= 0 && column < D) value = to_unit(x[row * D + column], column, box);
-    wide[cell] = row < n ? value : 0.0;
-  }
+  const long long step = (long long)gridDim.x * 8;
+  for (long long row = (long long)blockIdx.x * 8 + warp_number(); row < padded; row += step)
+    for (int cell = threadIdx.x % 32; cell < WIDTH; cell += 32) {
+      double value = cell == 0 ? 1.0 : 0.0;
+      if (row < n && cell > 0 && cell <= D) value = to_unit(x[row * D + cell - 1], cell - 1, box);
+      wide[row * WIDTH + cell] = row < n ? value : 0.0;
+    }
 }
-// A warp has a row: it replaces z, [K][padded][WIDTH], by √γ·y_k and √γ, with zeros for rows from n on.
+// A warp has a row: from z, its first SPLIT columns as [padded][K][SPLIT] and then the others, it makes √γ·y_k and √γ,
+// [K][padded][WIDTH], with zeros for rows from n on.
 extern "C" __global__ void __launch_bounds__(256)
-shares(double* __restrict__ z, long long n, long long padded, const double* __restrict__ wide,
-       const double* __restrict__ numbers) {
+shares(const double* __restrict__ z, long long n, long long padded, const double* __restrict__ wide,
+       const double* __restrict__ numbers, double* __restrict__ result) {
   constexpr int EACH = (D + 31) / 32;
   constexpr bool KEPT = K * EACH <= 48;  // whether a row's z stays in registers
+  constexpr int UNROLLED = KEPT ? K : 1;
   double kept[KEPT ? K * EACH : 1];
   const int lane = threadIdx.x % 32;
   const double constant = numbers[lane < K ? lane : K - 1], radius2 = numbers[K], cap = numbers[K + 1];
+  const double* others = z + padded * K * SPLIT;
   const long long step = (long long)gridDim.x * 8;
-  for (long long row = (long long)blockIdx.x * 8 + threadIdx.x / 32; row < padded; row += step) {
+  for (long long row = (long long)blockIdx.x * 8 + warp_number(); row < padded; row += step) {
+    const double *here = z + row * K * SPLIT, *there = others + row * K * (D - SPLIT);
     double squared = 0.0;
-#pragma unroll
+#pragma unroll UNROLLED
     for (int k = 0; k < K; k++) {
-      const double* own = z + (k * padded + row) * WIDTH;
       double part = 0.0;
 #pragma unroll
       for (int q = 0; q < EACH; q++) {
         const int i = lane + 32 * q;
-        const double value = i < D ? own[i] : 0.0;
+        const double value = i < SPLIT ? here[k * SPLIT + i] : i < D ? there[k * (D - SPLIT) + i - SPLIT] : 0.0;
         if (KEPT) kept[KEPT ? k * EACH + q : 0] = value;
         part = fma(value, value, part);
       }
@@ -375,17 +381,18 @@ shares(double* __restrict__ z, long long n, long long padded, const double* __re
     for (int half = 16; half > 0; half /= 2) whole += __shfl_xor_sync(~0u, whole, half);
     const double root = row < n ? sqrt(share * reciprocal(whole)) : 0.0;
     const double factor = OWN ? root * inverse_root(squared > radius2 ? squared : radius2) : root;
-#pragma unroll
+#pragma unroll UNROLLED
     for (int k = 0; k < K; k++) {
-      double* own = z + (k * padded + row) * WIDTH;
+      double* own = result + (k * padded + row) * WIDTH;
       const double by = __shfl_sync(~0u, factor, k), weight = __shfl_sync(~0u, root, k);
 #pragma unroll
       for (int q = 0; q <= EACH; q++) {
         const int i = lane + 32 * q;
-        if (i >= WIDTH) continue;
-        if (i > D) own[i] = 0.0;
-        else if (i == D) own[i] = weight;
-        else own[i] = by * (!OWN ? wide[row * WIDTH + 1 + i] : KEPT ? kept[KEPT ? k * EACH + q % EACH : 0] : own[i]);
+        double value = i == D ? weight : 0.0;
+        if (i < D && !OWN) value = by * wide[row * WIDTH + 1 + i];
+        if (i < D && OWN && KEPT) value = by * kept[KEPT ? k * EACH + q % EACH : 0];
+        if (i < D && OWN && !KEPT) value = by * (i < SPLIT ? here[k * SPLIT + i] : there[k * (D - SPLIT) + i - SPLIT]);
+        if (i < WIDTH) own[i] = value;
       }
     }
   }

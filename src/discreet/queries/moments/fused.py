@@ -7,9 +7,9 @@ shared out and added up in registers. There are three ways, and ``choose`` takes
   one component of a row and all of its sums in registers.
 - *hard*: rows that are assigned, for as many components as fit into shared memory. A lane finds the nearest mean of a
   row; then the lanes of a warp add its 32 rows one after the other, each lane some of the sums.
-- *many*: up to 32 components and more columns, for "full" and "tied". Matrix products of torch give z, of which those
-  with the zeros above P's diagonal are left out in stripes; one kernel replaces z by √γ·y_k and √γ; products of that
-  with its transpose give all moments at once.
+- *many*: up to 32 components and more columns, for "full" and "tied". Matrix products of torch give z, of which many
+  with the zeros above P's diagonal are left out; one kernel makes √γ·y_k and √γ of z; products of these with their
+  transpose give all moments at once, of which many that come twice are left out.
 
 Anything else, and any GPU for which the kernels cannot be compiled, is for torch (``ClippedMoments.sum``).
 
@@ -71,12 +71,12 @@ MOST_SHARED = 96 * 1024  # bytes of shared memory a block, which a GPU has since
 REGISTERS = 118  # numbers that a lane has room for
 MOST_LANE_ROWS = 4
 AT_ONCE = 16  # as in fused.cu
-MOST_LAUNCHES = 5
+MOST_LAUNCHES = 2
 MOST_AHEAD = 6  # numbers that a lane loads ahead
 MOST_COLUMNS = {"soft": 48, "hard": 48, "many": 512}
 PIECE = 2048  # rows
 STRETCH = 2**27  # numbers of z at a time
-STRIPES = 2  # of P, each without the zeros to its right
+SPLIT_COLUMNS = 72  # from here on products that are not needed are left out, at the price of smaller ones
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,16 @@ class Choice:
     def width(self) -> int:
         """The numbers of a row of z, with √γ and zeros: a multiple of 4."""
         return -(-(self.columns + 1) // 4) * 4
+
+    @property
+    def half(self) -> int:
+        """How many columns are multiplied with each other alone, as the products with later ones come twice."""
+        return self.width // 8 * 4 if self.columns >= SPLIT_COLUMNS else 0
+
+    @property
+    def split(self) -> int:
+        """How many columns of z come from a product of their own, without the zeros of P beside them."""
+        return self.half or self.columns
 
     @property
     def ahead(self) -> int:
@@ -326,44 +336,56 @@ class _ProductKernels(_Kernels):
 
     def __init__(self, choice: Choice, moments: ClippedMoments, box: Box | None, device: int) -> None:
         super().__init__(choice, moments, box, device)
-        (k, d), width = moments.components.means.shape, choice.width
-        weights = np.zeros((k, width, width))  # from (1, y, 0 …) to z
-        weights[:, 0, :d] = -moments.components.offsets
-        weights[:, 1 : 1 + d, :d] = moments.components.whitening.transpose(0, 2, 1)
-        self._weights = self.put(weights).reshape(k, width, width)
-        constants = (("MANY", 1), *self.constants, ("WIDTH", width))
+        components, (k, d), width, split = moments.components, moments.components.means.shape, choice.width, choice.split
+        matrices = np.zeros((width, k, d))  # from (1, y, 0 …) to z
+        matrices[0] = -components.offsets
+        matrices[1 : 1 + d] = components.whitening.transpose(2, 0, 1)
+        used = min(-(-(1 + split) // 4) * 4, width)  # numbers of a row that the first columns of z depend on
+        self._matrices = [self.put(matrices[:used, :, :split]).reshape(used, -1)]
+        if split < d:
+            self._matrices.append(self.put(matrices[:, :, split:]).reshape(width, -1))
+        constants = (("MANY", 1), *self.constants, ("WIDTH", width), ("SPLIT", split))
         self.kernels = [load_kernel(_source(), name, constants, device) for name in ("widen", "shares")]
         self._box = self.put(*_box_numbers(box)) if box is not None else self.put([0.0])
-        self._numbers = self.put(moments.components.log_constants, self.last)
+        self._numbers = self.put(components.log_constants, self.last)
+        # Where (√γ)², √γ·y and y·yᵀ are in the products: row i of those of the later half with all columns, or of the
+        # first half with itself
+        half = choice.half
         i, j = np.triu_indices(d)
-        places = [[d * width + d], d * width + np.arange(d), i * width + j]  # (√γ)², √γ·y, y·yᵀ
-        self._places = self.put(*places).long()
+        rows = np.concatenate([np.full(1 + d, d), j])
+        columns = np.concatenate([[d], np.arange(d), i])
+        later = half * half + (rows - half) * width + columns
+        self._places = self.put(np.where(rows < half, rows * half + columns, later)).long()
 
     def sum(self, x: Any) -> Any:
         """Return counts, first and second moments, of shape (K, sums)."""
-        k, width = self.choice.components, self.choice.width
+        k, width, half = self.choice.components, self.choice.width, self.choice.half
         stretch = max(STRETCH // (k * width * PIECE), 1) * PIECE
-        total = x.new_zeros((k, width, width))
+        total = x.new_zeros((k, half * half + (width - half) * width))
         for start in range(0, x.shape[0], stretch):
             total += self._stretch(x[start : start + stretch])
-        return total.reshape(k, -1)[:, self._places]
+        return total[:, self._places]
 
     def _stretch(self, x: Any) -> Any:
-        """Return Σ of (√γ·y_k, √γ) times its transpose, over some pieces."""
+        """Return Σ of the products of (√γ·y_k, √γ) with each other, over some pieces."""
         import torch
 
         widen, shares = self.kernels
         assert widen is not None
         assert shares is not None
-        n, k, d, width = x.shape[0], self.choice.components, self.choice.columns, self.choice.width
+        choice, n = self.choice, x.shape[0]
+        k, d, width, half = choice.components, choice.columns, choice.width, choice.half
         padded = -(-n // PIECE) * PIECE
-        wide, z = x.new_empty((padded, width)), x.new_empty((k, padded, width))
+        wide, z, own = (x.new_empty(shape) for shape in ((padded, width), padded * k * d, (k, padded, width)))
         widen.launch(BLOCKS, 256, x, n, padded, self._box, wide)
-        ends = [d * part // STRIPES for part in range(STRIPES + 1)]
-        for start, end in pairwise(ends):
-            used = wide[:, : 1 + end].expand(k, padded, 1 + end)
-            torch.bmm(used, self._weights[:, : 1 + end, start:end], out=z[:, :, start:end])
-        shares.launch(BLOCKS, 256, z, n, padded, wide, self._numbers)
-        pieces = z.reshape(-1, PIECE, width)
-        grams = torch.bmm(pieces.transpose(1, 2), pieces)
-        return grams.reshape(k, -1, width, width).sum(dim=1)
+        start = 0
+        for matrix in self._matrices:
+            used, columns = matrix.shape
+            torch.mm(wide[:, :used], matrix, out=z[start : start + padded * columns].view(padded, columns))
+            start += padded * columns
+        shares.launch(BLOCKS, 256, z, n, padded, wide, self._numbers, own)
+        pieces = own.view(-1, PIECE, width)
+        products = [torch.bmm(pieces[:, :, half:].transpose(1, 2), pieces)]
+        if half:
+            products.insert(0, torch.bmm(pieces[:, :, :half].transpose(1, 2), pieces[:, :, :half]))
+        return torch.cat([one.view(k, padded // PIECE, -1).sum(dim=1) for one in products], dim=1)
