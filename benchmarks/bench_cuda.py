@@ -1,10 +1,10 @@
 """Mixtures on a GPU: rows a second of the statistic, and whole private fits, by fused kernels and by torch.
 
-    python benchmarks/bench_cuda.py                      the statistic, for several shapes
-    python benchmarks/bench_cuda.py --fit 1e8 10         a whole fit of 10⁸ rows × 10 columns, K = 10, ε = 1
-    python benchmarks/bench_cuda.py --fit 1e8 10 --torch the same without the kernels
-    python benchmarks/bench_cuda.py --stream 1e8 10      rows that stay in (pinned) memory of the host, in blocks
-    python benchmarks/bench_cuda.py --parquet rows.parquet 1e7 10    rows of a file, which is written first
+python benchmarks/bench_cuda.py                      the statistic, for several shapes
+python benchmarks/bench_cuda.py --fit 1e8 10         a whole fit of 10⁸ rows × 10 columns, K = 10, ε = 1
+python benchmarks/bench_cuda.py --fit 1e8 10 --torch the same without the kernels
+python benchmarks/bench_cuda.py --stream 1e8 10      rows that stay in (pinned) memory of the host, in blocks
+python benchmarks/bench_cuda.py --parquet rows.parquet 1e7 10    rows of a file, which is written first
 """
 
 from __future__ import annotations

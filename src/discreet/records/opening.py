@@ -145,7 +145,10 @@ def as_records(
     source = _source(data, _Declarations(space, schema, unit, limit, missing, block_rows))
     place = device or (str(array_device(data)).lower() if is_array_api_obj(data) else "cpu")
     if block_rows is None and "cpu" not in place:
-        rows = min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // max(len(source.reading.needed), 1), 2**14))
+        rows = min(
+            DEVICE_ROWS if device is None else COPIED_ROWS,
+            max(DEVICE_CELLS // max(len(source.reading.needed), 1), 2**14),
+        )
         source.declared = source.reading = replace(source.reading, block_rows=rows)
     if device is not None:
         source.declared = source.reading = replace(source.reading, device=_check_device(device, data))
@@ -159,7 +162,9 @@ def _check_device(name: Any, data: Any) -> str:
 
         torch.empty(0, dtype=torch.float64, device=name)
     except ImportError:
-        raise ArgumentError("device", name, "None where torch is not installed", "pip install 'discreet[torch]'") from None
+        raise ArgumentError(
+            "device", name, "None where torch is not installed", "pip install 'discreet[torch]'"
+        ) from None
     except (RuntimeError, TypeError, AssertionError):
         raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
     if is_dask(data):

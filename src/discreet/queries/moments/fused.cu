@@ -14,8 +14,8 @@
 //   WIDTH, SPLIT     numbers of a row of a component with padding, and columns of z that come first ("many")
 //
 // The public numbers, one after the other: P as [entries][K], o as [D][K], then K logarithms l ("soft", "shares") or
-// the means as [K][D] and the metric ("hard"), then of a box low, high, center and half-width, [D] each, and 1/√d; last
-// the squares of the radius and of the cap.
+// the means as [K][D] and the metric ("hard"), then of a box low, high, center, half-width and its inverse, [D] each, and
+// 1/√d; last the square of the radius, and the cap.
 
 #define THREADS (32 * WARPS)
 #define TRIANGLE (D * (D + 1) / 2)
@@ -28,13 +28,22 @@
 // same way: else it guards every shuffle.
 __device__ __forceinline__ int warp_number() { return __shfl_sync(~0u, (int)threadIdx.x / 32, 0); }
 
-// One number of a row in the unit ball, by the same operations as Box.to_unit, so to the same bits.
+// One number of a row in the unit ball, as Box.to_unit computes it, to the same bits. The quotient is the correctly
+// rounded one (fused.py): from the half-width and its correctly rounded reciprocal, without branches.
 __device__ __forceinline__ double to_unit(double x, int column, const double* box) {
 #if BOX
   const double low = box[column], high = box[D + column], center = box[2 * D + column], half = box[3 * D + column];
+  const double inverse = box[4 * D + column];
   const double inside = x != x ? center : x < low ? low : x > high ? high : x;
-  const double t = __ddiv_rn(__dsub_rn(inside, center), half);
-  return __dmul_rn(t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t, box[4 * D]);
+  const double from = __dsub_rn(inside, center);
+#ifdef HARD
+  double t = __ddiv_rn(from, half);
+#else
+  double t = __dmul_rn(from, inverse);
+  t = fma(fma(-half, t, from), inverse, t);
+  t = fma(fma(-half, t, from), inverse, t);
+#endif
+  return __dmul_rn(t < -1.0 ? -1.0 : t > 1.0 ? 1.0 : t, box[5 * D]);
 #else
   return x;
 #endif
@@ -134,7 +143,7 @@ __device__ __forceinline__ float largest_over_components(float own, int base, in
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 soft(const double* __restrict__ x, long long n, const double* __restrict__ numbers, double* __restrict__ partial) {
   extern __shared__ double memory[];
-  constexpr int PARAMETERS = (ENTRIES + D) * K, BOXED = BOX ? 4 * D + 1 : 0;
+  constexpr int PARAMETERS = (ENTRIES + D) * K, BOXED = BOX ? 5 * D + 1 : 0;
   double *table = memory, *box = table + PARAMETERS, *tiles = box + BOXED;
   const int tid = threadIdx.x, lane = tid % 32, warp = warp_number();
   const int group = lane < GROUPS * K ? lane / K : GROUPS - 1, k = lane < GROUPS * K ? lane % K : K - 1;
@@ -158,30 +167,33 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
     tile.place(rows, box, lane);
     __syncwarp();
     if (AHEAD && first + stride < n) tile.fetch(x, first + stride, n, lane);
-    double y[LANE_ROWS][D], squared[LANE_ROWS], share[LANE_ROWS], whole[LANE_ROWS];
+    double z[LANE_ROWS][D], squared[LANE_ROWS], share[LANE_ROWS], whole[LANE_ROWS];
     float largest[LANE_ROWS];
 #pragma unroll
-    for (int r = 0; r < LANE_ROWS; r++) {
-      squared[r] = 0.0;
+    for (int i = 0; i < D; i++) {
 #pragma unroll
-      for (int j = 0; j < D; j++) y[r][j] = rows[(r * GROUPS + group) * STRIDE + j];
+      for (int r = 0; r < LANE_ROWS; r++) z[r][i] = -table[(ENTRIES + i) * K + k];
     }
 #pragma unroll
-    for (int i = D - 1; i >= 0; i--) {  // from the last, so that z can take the place of y
-      double z[LANE_ROWS];
+    for (int j = 0; j < D; j++) {  // column after column, so that the sums of all z go on side by side
+      double y[LANE_ROWS];
 #pragma unroll
-      for (int r = 0; r < LANE_ROWS; r++) z[r] = -table[(ENTRIES + i) * K + k];
+      for (int r = 0; r < LANE_ROWS; r++) y[r] = rows[(r * GROUPS + group) * STRIDE + j];
 #pragma unroll
-      for (int j = DIAGONAL ? i : 0; j <= i; j++) {
+      for (int i = j; i < (DIAGONAL ? j + 1 : D); i++) {
         const double factor = table[(DIAGONAL ? i : i * (i + 1) / 2 + j) * K + k];
 #pragma unroll
-        for (int r = 0; r < LANE_ROWS; r++) z[r] = fma(factor, y[r][j], z[r]);
+        for (int r = 0; r < LANE_ROWS; r++) z[r][i] = fma(factor, y[r], z[r][i]);
       }
+    }
 #pragma unroll
-      for (int r = 0; r < LANE_ROWS; r++) {
-        squared[r] = fma(z[r], z[r], squared[r]);
-        if (OWN) y[r][i] = z[r];
-      }
+    for (int r = 0; r < LANE_ROWS; r++) {
+      double even = 0.0, odd = 0.0;
+#pragma unroll
+      for (int i = 0; i < D; i += 2) even = fma(z[r][i], z[r][i], even);
+#pragma unroll
+      for (int i = 1; i < D; i += 2) odd = fma(z[r][i], z[r][i], odd);
+      squared[r] = even + odd;
     }
 #pragma unroll
     for (int r = 0; r < LANE_ROWS; r++) {
@@ -203,16 +215,19 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
         once = gamma * shrink;
         twice = once * shrink;
       }
+      double own[D];
+#pragma unroll
+      for (int i = 0; i < D; i++) own[i] = OWN ? z[r][i] : rows[(r * GROUPS + group) * STRIDE + i];
       ADD(0, gamma, 1.0)
 #pragma unroll
       for (int i = 0; i < D; i++) {
-        ADD(1 + i, once, y[r][i])
-        const double part = twice * y[r][i];
-        if (SECOND == 1) ADD(1 + D, part, y[r][i])
-        if (SECOND == 2) ADD(1 + D + i, part, y[r][i])
+        ADD(1 + i, once, own[i])
+        const double part = twice * own[i];
+        if (SECOND == 1) ADD(1 + D, part, own[i])
+        if (SECOND == 2) ADD(1 + D + i, part, own[i])
         if (SECOND == 3) {
 #pragma unroll
-          for (int j = i; j < D; j++) ADD(1 + D + i * (2 * D - i + 1) / 2 + j - i, part, y[r][j])
+          for (int j = i; j < D; j++) ADD(1 + D + i * (2 * D - i + 1) / 2 + j - i, part, own[j])
         }
       }
     }
@@ -243,7 +258,7 @@ soft(const double* __restrict__ x, long long n, const double* __restrict__ numbe
 extern "C" __global__ void __launch_bounds__(THREADS)
 hard(const double* __restrict__ x, long long n, const double* __restrict__ numbers, double* __restrict__ partial) {
   extern __shared__ double memory[];
-  constexpr int PARAMETERS = (ENTRIES + D) * K + K * D + D, BOXED = BOX ? 4 * D + 1 : 0, OWN_STRIDE = D + 1 | 1;
+  constexpr int PARAMETERS = (ENTRIES + D) * K + K * D + D, BOXED = BOX ? 5 * D + 1 : 0, OWN_STRIDE = D + 1 | 1;
   double *table = memory, *box = table + PARAMETERS, *all_sums = box + BOXED;
   double* all_rows = all_sums + WARPS * K * SUMS;  // [WARPS][32][OWN_STRIDE]
   const double *means = table + (ENTRIES + D) * K, *metric = means + K * D;

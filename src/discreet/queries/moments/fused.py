@@ -68,7 +68,7 @@ BLOCKS = 22 * 24  # a multiple of the 132 multiprocessors of an H100 or H200, an
 WARPS = 8
 MOST_COMPONENTS = 32
 MOST_SHARED = 96 * 1024  # bytes of shared memory a block, which a GPU has since 2020
-REGISTERS = 118  # numbers that a lane has room for
+REGISTERS, MOST_REGISTERS = 108, 118  # numbers that a lane has room for, with several rows at a time and with one
 MOST_LANE_ROWS = 4
 AT_ONCE = 16  # as in fused.cu
 MOST_LAUNCHES = 2
@@ -163,10 +163,16 @@ class Choice:
         return -(-self.sums // self.launches) + self.lane_rows * (self.columns + 3) + held + 8
 
     @property
+    def has_room(self) -> bool:
+        """Whether that many fit into registers."""
+        one = self.lane_rows == 1
+        return self.registers <= (MOST_REGISTERS if one else REGISTERS) and (one or self.is_ahead)
+
+    @property
     def shared(self) -> int:
         """The bytes of shared memory of a block, where rows are in the units of a box."""
         k, d, stride = self.components, self.columns, (self.columns + 1) | 1
-        numbers = (self.entries + d) * k + 4 * d + 1
+        numbers = (self.entries + d) * k + 5 * d + 1
         if self.way == "soft":
             return 8 * (numbers + max(self.warps * self.groups * self.lane_rows * stride, AT_ONCE * 32 * self.warps))
         return 8 * (numbers + (k + 1) * d + self.warps * (k * self.sums + 32 * stride + 16))
@@ -199,7 +205,7 @@ def choose(moments: ClippedMoments) -> Choice | None:
     else:
         tried = [Choice("soft", k, d, second, own, diagonal, rows) for rows in range(MOST_LANE_ROWS, 0, -1)]
         tried += [Choice("soft", k, d, second, own, diagonal, 1, WARPS, times) for times in range(2, MOST_LAUNCHES + 1)]
-        tried = [one for one in tried if one.registers <= REGISTERS and (one.lane_rows == 1 or one.is_ahead)]
+        tried = [one for one in tried if one.has_room]
         tried += [Choice("many", k, d, second, own, False)] if second == 3 else []
     fits = (one for one in tried if d <= MOST_COLUMNS[one.way] and (one.way == "many" or one.shared <= MOST_SHARED))
     return next(fits, None)
@@ -239,10 +245,11 @@ def _source() -> str:
 
 
 def _box_numbers(box: Box | None) -> list[Array]:
-    """Return low, high, centre and half-width of each column, and 1/√d."""
+    """Return low, high, centre, half-width and its inverse of each column, and 1/√d."""
     if box is None:
         return []
-    return [np.asarray(part, dtype=np.float64) for part in box.unit_map]
+    *ends, half, root = (np.asarray(part, dtype=np.float64) for part in box.unit_map)
+    return [*ends, half, 1.0 / half, root]
 
 
 class _Kernels:
@@ -336,7 +343,12 @@ class _ProductKernels(_Kernels):
 
     def __init__(self, choice: Choice, moments: ClippedMoments, box: Box | None, device: int) -> None:
         super().__init__(choice, moments, box, device)
-        components, (k, d), width, split = moments.components, moments.components.means.shape, choice.width, choice.split
+        components, (k, d), width, split = (
+            moments.components,
+            moments.components.means.shape,
+            choice.width,
+            choice.split,
+        )
         matrices = np.zeros((width, k, d))  # from (1, y, 0 …) to z
         matrices[0] = -components.offsets
         matrices[1 : 1 + d] = components.whitening.transpose(2, 0, 1)
