@@ -60,8 +60,8 @@ def without_kernels() -> Iterator[None]:
     """Compute with torch alone."""
     fused._prepare.cache_clear()
     with (
-        mock.patch.object(fused, "load_kernel", lambda *_: None),
-        mock.patch.object(device_reading, "load_kernel", lambda *_: None),
+        mock.patch.object(fused, "load_kernel", return_value=None),
+        mock.patch.object(device_reading, "load_kernel", return_value=None),
     ):
         yield
     fused._prepare.cache_clear()
@@ -129,6 +129,31 @@ def fit(data: object, d: int, what: str, n: int) -> None:
     )
 
 
+def stream(n: int, d: int) -> None:
+    """Fit rows that stay on the host."""
+    space, pinned = Box([-BOUND] * d, [BOUND] * d), rows(n, d, "cpu", pinned=True)
+    seconds = timed(lambda: pinned[: 2**22].to("cuda", non_blocking=True))
+    print(f"copies from pinned memory: {min(n, 2**22) * d * 8 / seconds / 1e9:.0f} GB/s")
+    for what, data in (("pinned memory", pinned), ("NumPy", pinned.numpy())):
+        fit(as_records(data, space=space, missing="fill", device="cuda"), d, what, n)
+
+
+def stream_file(path: Path, n: int, d: int) -> None:
+    """Write a Parquet file and fit its rows, on the GPU and on the processor."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    space, some = Box([-BOUND] * d, [BOUND] * d), min(n, 10**7)
+    columns = rows(some, d, "cuda").T.contiguous().cpu().numpy()
+    table = pa.table({f"x{j}": column for j, column in enumerate(columns)})
+    with parquet.ParquetWriter(path, table.schema, compression="none", use_dictionary=False) as file:
+        for _ in range(n // some):
+            file.write_table(table, row_group_size=2**20)
+    print(f"a file of {path.stat().st_size / 1e9:.1f} GB")
+    fit(as_records(path, space=space, missing="fill", device="cuda"), d, "Parquet, on the GPU", n)
+    fit(as_records(path, space=space, missing="fill"), d, "Parquet, on the processor", n)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--fit", nargs=2, metavar=("ROWS", "COLUMNS"), action="append", default=[])
@@ -150,29 +175,9 @@ def main() -> None:
         del data
         torch.cuda.empty_cache()
     for number, columns in given.stream:
-        n, d = int(float(number)), int(columns)
-        space = Box([-BOUND] * d, [BOUND] * d)
-        pinned = rows(n, d, "cpu", pinned=True)
-        copied = timed(lambda: pinned[: 2**22].to("cuda", non_blocking=True))
-        print(f"copies from pinned memory: {min(n, 2**22) * d * 8 / copied / 1e9:.0f} GB/s")
-        for what, data in (("pinned memory", pinned), ("NumPy", pinned.numpy())):
-            fit(as_records(data, space=space, missing="fill", device="cuda"), d, what, n)
-        del pinned, data
+        stream(int(float(number)), int(columns))
     if given.parquet:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        path, n, d = Path(given.parquet[0]), int(float(given.parquet[1])), int(given.parquet[2])
-        names = [f"x{j}" for j in range(d)]
-        some = min(n, 10**7)
-        table = pa.table(dict(zip(names, rows(some, d, "cuda").T.contiguous().cpu().numpy(), strict=True)))
-        with parquet.ParquetWriter(path, table.schema, compression="none", use_dictionary=False) as file:
-            for _ in range(n // some):
-                file.write_table(table, row_group_size=2**20)
-        print(f"a file of {path.stat().st_size / 1e9:.1f} GB")
-        space = Box([-BOUND] * d, [BOUND] * d)
-        fit(as_records(path, space=space, missing="fill", device="cuda"), d, "Parquet, on the GPU", n)
-        fit(as_records(path, space=space, missing="fill"), d, "Parquet, on the processor", n)
+        stream_file(Path(given.parquet[0]), int(float(given.parquet[1])), int(given.parquet[2]))
 
 
 if __name__ == "__main__":

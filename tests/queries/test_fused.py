@@ -159,6 +159,7 @@ def test_reading_on_a_gpu_gives_the_bits_of_array_operations(torch, monkeypatch)
     monkeypatch.setattr(reading, "read_numbers_on_device", lambda *_: None)
     expected = own.block(rows).x
     assert torch.equal(read, expected)
+    assert torch.equal(torch.signbit(read[:, 0]), torch.signbit(expected[:, 0]))  # 0.0 for -0.0
 
 
 def test_torch_serves_where_kernels_cannot_be_compiled(torch, monkeypatch):
@@ -273,7 +274,7 @@ def test_no_rows_make_a_sum_worse_than_its_depth(n, hard, library):
     rows = loses(n)
     given = rows if library == "numpy" else pytest.importorskip("torch", reason="torch is not installed").asarray(rows)
     result = float(np.asarray(moments.sum(given))[0])
-    lost = abs(math.fsum(rows[:, 0].tolist() + [-result]))
+    lost = abs(math.fsum([*rows[:, 0].tolist(), -result]))
     depth = moments.summation_depth(n)
     assert lost <= depth * U / (1.0 - depth * U) * math.fsum(rows[:, 0].tolist()) + n * U * rows[1:].sum()
     assert depth <= min(n, 6000)

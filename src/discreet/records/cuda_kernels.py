@@ -1,10 +1,10 @@
 """CUDA kernels, compiled when they are first needed: by NVRTC, and launched through the driver, on torch's arrays.
 
 Who installs ``discreet[torch]`` with a GPU has NVRTC, which comes with torch's wheels, and the driver, but no ``nvcc``.
-So sources are compiled at run time, for the GPU that is there and for the constants that are asked for. The functions of
-NVRTC and of the driver that are used here are old and documented. torch's own wrapper of them is private and has changed
-from version to version; CuPy would be one more dependency, in a version that must fit that of CUDA; Triton, which comes
-with torch too, has no control over registers, on which the kernels of this library rest.
+So sources are compiled at run time, for the GPU that is there and for the constants that are asked for. The functions
+of NVRTC and of the driver that are used here are old and documented. torch's own wrapper of them is private and has
+changed from version to version; CuPy would be one more dependency, in a version that must fit that of CUDA; Triton,
+which comes with torch too, has no control over registers, on which the kernels of this library rest.
 
 Where anything is missing, ``load_kernel`` returns None. Callers then compute with torch.
 """

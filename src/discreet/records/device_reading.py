@@ -26,7 +26,7 @@ extern "C" __global__ void read(const double* __restrict__ raw, long long cells,
     double x = __dadd_rn(raw[cell], 0.0);  // 0.0 for -0.0
     const bool finite = (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;
     if (!finite) x = fill[column];
-    if (x != x) *gap = 1;
+    if (x != x) *gap = 1;  // a row that is to be dropped
     result[cell] = x < low[column] ? low[column] : x > high[column] ? high[column] : x;
     column = column + on < columns ? column + on : column + on - columns;
   }
@@ -49,9 +49,10 @@ def read_numbers_on_device(numbers: Any, fills: tuple[float | None, ...], bounds
     kernel = load_kernel(SOURCE, "read", (), numbers.device.index)
     if kernel is None:
         return None
+    public, gap = _public_numbers(fills, bounds, numbers.device)
     raw = numbers.double().contiguous()
-    result, gap = raw.new_empty(raw.shape), raw.new_zeros(1, dtype=_int32())
-    public = _public_numbers(fills, bounds, numbers.device)
+    result = raw.new_empty(raw.shape)
+    gap = gap.clone() if None in fills else gap
     kernel.launch(BLOCKS, THREADS, raw, raw.numel(), raw.shape[1], public, result, gap)
     return None if None in fills and bool(gap) else result
 
@@ -65,15 +66,9 @@ def copy_to_device(numbers: Any, name: str) -> Any:
 
 @lru_cache(maxsize=8)
 def _public_numbers(fills: tuple[float | None, ...], bounds: Box, place: Any) -> Any:
-    """Return what missing numbers become, NaN for none, and the ends of the columns, on the GPU."""
+    """Return what missing numbers become, NaN for none, and the ends of the columns, on the GPU; and a 0 there."""
     import torch
 
-    ends = bounds.for_columns(len(fills))
-    values = [*(math.nan if fill is None else fill for fill in fills), *ends.low, *ends.high]
-    return torch.as_tensor(values, dtype=torch.float64, device=place)
-
-
-def _int32() -> Any:
-    import torch
-
-    return torch.int32
+    low, high = zip(*bounds.for_columns(len(fills)).intervals(), strict=True)
+    values = [*(math.nan if fill is None else fill for fill in fills), *low, *high]
+    return torch.as_tensor(values, dtype=torch.float64, device=place), torch.zeros(1, dtype=torch.int32, device=place)

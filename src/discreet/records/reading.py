@@ -237,7 +237,7 @@ class Reading:
         if keep is None and self._has_plain_numbers and isinstance(self.bounds, Box):
             read = read_numbers_on_device(numbers, self.fills, self.bounds)
             if read is not None:
-                return Block(read, array_namespace(read).asarray(codes, device=device(read)))
+                return Block(read, read.new_empty(codes.shape).long())
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:

@@ -399,11 +399,10 @@ class ClippedMoments:
 
     def _device_sum(self, y: Any, evidence: Any, shares_out: list[Any] | None = None) -> Any:
         """Return the sum, many pieces at once; their γ go to ``shares_out``."""
-        from discreet.queries.moments.fused import PIECE
-        from discreet.queries.moments.fused import STRETCH as IN_DEVICE
+        from discreet.queries.moments.fused import PIECE, TOGETHER
 
         xp, n, k = array_namespace(y), y.shape[0], self.components.count
-        many = max(IN_DEVICE // (k * self.components.dimension * PIECE), 1) * PIECE
+        many = max(TOGETHER // (k * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
         spans = [(start, min(start + many, whole), PIECE) for start in range(0, whole, many)]
         if n > whole or not n:
@@ -428,7 +427,7 @@ class ClippedMoments:
                 some = slice(start, start + STRETCH)
                 known = None if evidence is None else evidence[:, some]
                 sums.append(self._host_sum(y[some], known, None if shares_out is None else shares_out[:, some]))
-            return np.sum(sums, axis=0)
+            return np.asarray(np.sum(sums, axis=0))
         k, d, rows = self.components.count, self.components.dimension, self._piece_rows
         add = self._add_compiled if self._in_loop else self._add_products
         counts, first, second = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))

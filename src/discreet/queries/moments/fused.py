@@ -1,10 +1,10 @@
-"""The statistic of ``clipped_moments`` on an NVIDIA GPU, in one pass over the rows: kernels that are compiled at run time.
+"""The statistic of ``clipped_moments`` on an NVIDIA GPU: kernels that read each row once, compiled at run time.
 
 torch computes the statistic in some twenty passes over memory. Here rows are read once, mapped into the unit ball,
 shared out and added up in registers. There are three ways, and ``choose`` takes one by public numbers alone:
 
-- *soft*: up to 32 components and few columns (12 for "full" and "tied", 32 for "diag", 48 for "spherical"). A lane has
-  one component of a row and all of its sums in registers.
+- *soft*: up to 32 components and few columns (12 for "full" and "tied", up to 17 in two launches; 34 for "diag", 48 for
+  "spherical"). A lane has one component of a row and all of its sums in registers.
 - *hard*: rows that are assigned, for as many components as fit into shared memory. A lane finds the nearest mean of a
   row; then the lanes of a warp add its 32 rows one after the other, each lane some of the sums.
 - *many*: up to 32 components and more columns, for "full" and "tied". Matrix products of torch give z, of which many
@@ -13,27 +13,37 @@ shared out and added up in registers. There are three ways, and ``choose`` takes
 
 Anything else, and any GPU for which the kernels cannot be compiled, is for torch (``ClippedMoments.sum``).
 
-**Nothing but the rows decides over a bit.** The grid is a constant, ``BLOCKS``, whatever GPU there is. Each lane adds its
-rows in their order, a block adds up its lanes in a fixed order, and torch adds up the blocks as an array of fixed shape.
-No float is added by an atomic operation. So two launches over the same rows give the same bits. Time depends on the
-numbers of rows, columns and components: no share is left out for being small, and ``exp`` is asked for arguments of at
-least −700 only, for which it takes one path. (A share that this changes is below 10⁻³⁰⁰.)
+**Nothing but the rows decides over a bit.** The grid is a constant, ``BLOCKS``, whatever GPU there is. Each lane adds
+its rows in their order, a block adds up its lanes in a fixed order, and torch adds up the blocks as an array of fixed
+shape. No float is added by an atomic operation. So two launches over the same rows give the same bits. Time depends on
+the numbers of rows, columns and components: no share is left out for being small, and no function of the kernels has
+branches. Logits are at least −700 below the largest (a share that this changes is below 10⁻³⁰⁰).
 
 **Floats.** All terms of *Floats* in ``clipped_moments`` hold here; u = 2⁻⁵³. By NVIDIA's *CUDA C++ Programming Guide*
-(mathematical functions, double precision) + − × ÷ √ and fma are correctly rounded, and ``exp`` and ``rsqrt`` are off by
-at most 1 ulp, which is 2u.
+(mathematical functions, double precision) + − × ÷ √ and fma are correctly rounded. The *PTX ISA* bounds the float32
+instructions that start the functions below: rcp.approx by 1 ulp, rsqrt.approx by 2⁻²²·⁹.
 
-- The map into the unit ball takes the operations of ``Box.to_unit`` one by one, with none of them fused: the same bits.
+- The map into the unit ball takes the operations of ``Box.to_unit``, with none of them fused, to the same bits. For the
+  quotient t = a/h the float y nearest to 1/h is passed: fl(ay) is within 2 ulp of a/h, t + (a − ht)y, both by fma,
+  within 1, and the same once more is the float nearest to a/h (Markstein 1990, *Computation of elementary functions on
+  the IBM RISC System/6000 processor*). Where |a| is below 2⁻⁹⁰⁰ the last bit may be another one, but where rows are
+  assigned: there it is a division. Whatever t is, it is cut to [−1, 1], so ‖y‖ ≤ 1.
 - z is a sum of at most d + 1 products, fused or not: (d + 2)u(‖P_k‖_F + ‖o_k‖) as there.
-- Logits are subtracted from a float32 number m near the largest, |m − largest| ≤ 2⁻²⁴|largest|. γ does not depend on m,
-  and the rounding of logit − m is larger by a factor 1 + 2⁻²⁴ at most, for which 6Q in λ has room (2Q is used).
-- γ: the exponential is off by 2u (4u there), the sum of K by Ku, the reciprocal and the product by u each.
-- y_k: by 1/√ of max(‖z‖², R²) at once, 2u, where there are a root and a division, also 2u. Once it is multiplied with γ
-  (u), for the second moment twice (2u) and with z (u): with ‖z‖² off by (d + 1)u, all of that is within
-  2.3(d/2 + 7)u + 12u. With many columns there are √γ (u) and its product with the factor (u) in their place, and a count
-  is Σ(√γ)², off by 2u each.
+- From logits a float32 number m near the largest is taken off, |m − largest| ≤ 2⁻²⁴|largest|. γ does not depend on m,
+  and the rounding of logit − m is larger by a factor 1 + 2⁻²⁴ at most, for which 6Q in λ has room (2Q is used). As
+  |l_k| is below 10⁶, logits less m are at most 0.07, and Σexp is from 0.9 to 35.
+- ``exponential``: x = n·ln 2 + r with |r| ≤ 0.347, r from two fma with ln 2 in two parts, so off by u/2. Taylor's
+  series to r¹³ lacks 0.06u. Its even and its odd part are each off by less than u, of which the odd part counts by |r|;
+  with the last fma that is at most 3u (4u there).
+- ``reciprocal``, of Σexp: the start is off by less than 2⁻²², two steps x + x(1 − ax) square that twice, and the last
+  rounding is left: 1.01u. Its product with the exponential: u. (There: one division.)
+- ``inverse_root``, of max(‖z‖², R²): with e = 1 − mx², |e| < 2⁻²¹, the step x + xe(½ + ⅜e) leaves e³. The product m·x
+  inside of e rounds once (u/2 of x), the last fma once more (u): 1.6u. (There: a root and a division, 2u.)
+- y_k: that factor is multiplied with γ once (u), for the second moment twice (2u) and with z (u): with ‖z‖² off by
+  (d + 1)u, all of that is within 2.3(d/2 + 7)u + 12u. With many columns there are √γ (u) and its product with the
+  factor (u) in their place, and a count is Σ(√γ)², off by 2u each.
 
-**The depth of the sums** (``depth``). In n rows, by the way that ``choose`` takes:
+**The depth of the sums** (``Choice.depth``). In n rows, by the way that ``choose`` takes:
 
 - *soft*: a lane adds R rows of each of its tiles. There are ⌈n/(GR)⌉ tiles of G·R rows, G = ⌊32/K⌋, for ``BLOCKS``·8
   warps, so a lane adds at most R·⌈⌈n/(GR)⌉/(8·``BLOCKS``)⌉ terms. A block adds up 8·G lanes.
@@ -75,7 +85,7 @@ MOST_LAUNCHES = 2
 MOST_AHEAD = 6  # numbers that a lane loads ahead
 MOST_COLUMNS = {"soft": 48, "hard": 48, "many": 512}
 PIECE = 2048  # rows
-STRETCH = 2**27  # numbers of z at a time
+TOGETHER = 2**27  # numbers of z at a time: a stretch
 SPLIT_COLUMNS = 72  # from here on products that are not needed are left out, at the price of smaller ones
 
 
@@ -189,7 +199,7 @@ class Choice:
 
 def product_depth(rows: int, numbers: int) -> int:
     """Return the depth of sums by products over pieces, where a row takes so many numbers of memory."""
-    pieces, together = -(-rows // PIECE), max(STRETCH // (numbers * PIECE), 1)
+    pieces, together = -(-rows // PIECE), max(TOGETHER // (numbers * PIECE), 1)
     return PIECE + min(together, pieces) + -(-pieces // together) + 1
 
 
@@ -222,6 +232,8 @@ def sum_rows(moments: ClippedMoments, space: Box | Ball | None, x: Any) -> Any:
     x : tensor of shape (n, d)
         On a GPU, float64.
     """
+    if x.shape[1:] != (moments.components.dimension,) or not str(x.dtype).endswith("float64"):
+        return None
     kernels = _prepare(moments, space if isinstance(space, Box) else None, x.device.index)
     if kernels is None:
         return None
@@ -335,7 +347,7 @@ class _RegisterKernel(_Kernels):
             partial = x.new_empty((*ROUNDS, choice.components, stop - start))
             kernel.launch(BLOCKS, 32 * choice.warps, x, x.shape[0], self._numbers, partial)
             sums.append(partial.sum(dim=0).sum(dim=0))
-        return torch.cat(sums, dim=1)
+        return sums[0] if len(sums) == 1 else torch.cat(sums, dim=1)
 
 
 class _ProductKernels(_Kernels):
@@ -372,7 +384,7 @@ class _ProductKernels(_Kernels):
     def sum(self, x: Any) -> Any:
         """Return counts, first and second moments, of shape (K, sums)."""
         k, width, half = self.choice.components, self.choice.width, self.choice.half
-        stretch = max(STRETCH // (k * width * PIECE), 1) * PIECE
+        stretch = max(TOGETHER // (k * width * PIECE), 1) * PIECE
         total = x.new_zeros((k, half * half + (width - half) * width))
         for start in range(0, x.shape[0], stretch):
             total += self._stretch(x[start : start + stretch])
