@@ -12,7 +12,7 @@ import pytest
 
 from discreet.queries.moments import clipped_moments, fused
 from discreet.queries.moments.clipped_moments import SHAPES, ClippedMoments, Components, MomentSums
-from discreet.queries.moments.fused import BLOCKS, ROUNDS, Choice, choose
+from discreet.queries.moments.fused import BLOCKS, ROUNDS, FusedPlan, choose
 from discreet.records import Ball, Box, as_records, reading
 from discreet.records.row_choice import DeclaredRows
 
@@ -316,5 +316,5 @@ def test_rows_on_the_host_may_be_computed_on_another_device():
 
 def test_a_choice_covers_every_sum_once():
     for launches in (1, 2):
-        choice = Choice("soft", 3, 16, 3, True, False, 1, 8, launches)
+        choice = FusedPlan("soft", 3, 16, 3, True, False, 1, 8, launches)
         assert [a for start, stop in choice.spans for a in range(start, stop)] == list(range(choice.sums))

@@ -361,7 +361,7 @@ class ClippedMoments:
           (one for each of its pieces), and the stretches to each other (one for each);
         - by matrix products elsewhere, ``PIECE`` rows in any order, the pieces that are computed together, in any
           order, and one addition for each time that this is done;
-        - by fused kernels, what ``Choice.depth`` proves in ``fused``.
+        - by fused kernels, what ``FusedPlan.depth`` proves in ``fused``.
 
         No term goes through more than n − 1 additions that round: each joins it with others of the n, and adding 0 is
         exact. Sums over columns and over components are in ``roundoff``.

@@ -43,7 +43,7 @@ instructions that start the functions below: rcp.approx by 1 ulp, rsqrt.approx b
   (d + 1)u, all of that is within 2.3(d/2 + 7)u + 12u. With many columns there are √γ (u) and its product with the
   factor (u) in their place, and a count is Σ(√γ)², off by 2u each.
 
-**The depth of the sums** (``Choice.depth``). In n rows, by the way that ``choose`` takes:
+**The depth of the sums** (``FusedPlan.depth``). In n rows, by the way that ``choose`` takes:
 
 - *soft*: a lane adds R rows of each of its tiles. There are ⌈n/(GR)⌉ tiles of G·R rows, G = ⌊32/K⌋, for ``BLOCKS``·8
   warps, so a lane adds at most R·⌈⌈n/(GR)⌉/(8·``BLOCKS``)⌉ terms. A block adds up 8·G lanes.
@@ -90,7 +90,7 @@ SPLIT_COLUMNS = 72  # from here on products that are not needed are left out, at
 
 
 @dataclass(frozen=True)
-class Choice:
+class FusedPlan:
     """How a statistic is computed on a GPU.
 
     Attributes
@@ -203,20 +203,22 @@ def product_depth(rows: int, numbers: int) -> int:
     return PIECE + min(together, pieces) + -(-pieces // together) + 1
 
 
-def choose(moments: ClippedMoments) -> Choice | None:
+def choose(moments: ClippedMoments) -> FusedPlan | None:
     """Return how a statistic is computed on a GPU, by public numbers; None where that is for torch."""
     k, d = moments.components.means.shape
     second = {"full": 3, "tied": 3, "diag": 2, "spherical": 1}[moments.shape] if moments.weights[2] else 0
     own, diagonal = moments.radius is not None, moments.components.is_diagonal
     if moments.hard:
-        tried = [Choice("hard", k, d, second, own, diagonal, 1, warps) for warps in (8, 4, 2)]
+        tried = [FusedPlan("hard", k, d, second, own, diagonal, 1, warps) for warps in (8, 4, 2)]
     elif k > MOST_COMPONENTS:
         return None
     else:
-        tried = [Choice("soft", k, d, second, own, diagonal, rows) for rows in range(MOST_LANE_ROWS, 0, -1)]
-        tried += [Choice("soft", k, d, second, own, diagonal, 1, WARPS, times) for times in range(2, MOST_LAUNCHES + 1)]
+        tried = [FusedPlan("soft", k, d, second, own, diagonal, rows) for rows in range(MOST_LANE_ROWS, 0, -1)]
+        tried += [
+            FusedPlan("soft", k, d, second, own, diagonal, 1, WARPS, times) for times in range(2, MOST_LAUNCHES + 1)
+        ]
         tried = [one for one in tried if one.has_room]
-        tried += [Choice("many", k, d, second, own, False)] if second == 3 else []
+        tried += [FusedPlan("many", k, d, second, own, False)] if second == 3 else []
     fits = (one for one in tried if d <= MOST_COLUMNS[one.way] and (one.way == "many" or one.shared <= MOST_SHARED))
     return next(fits, None)
 
@@ -269,7 +271,7 @@ class _Kernels:
 
     kernels: list[CudaKernel | None]
 
-    def __init__(self, choice: Choice, moments: ClippedMoments, box: Box | None, device: int) -> None:
+    def __init__(self, choice: FusedPlan, moments: ClippedMoments, box: Box | None, device: int) -> None:
         self.choice, self.device = choice, device
         k, d = choice.components, choice.columns
         radius = 1.0 if moments.radius is None else moments.radius
@@ -319,7 +321,7 @@ class _Kernels:
 class _RegisterKernel(_Kernels):
     """The kernels "soft" and "hard"."""
 
-    def __init__(self, choice: Choice, moments: ClippedMoments, box: Box | None, device: int) -> None:
+    def __init__(self, choice: FusedPlan, moments: ClippedMoments, box: Box | None, device: int) -> None:
         super().__init__(choice, moments, box, device)
         components, d = moments.components, choice.columns
         i, j = (np.arange(d),) * 2 if choice.diagonal else np.tril_indices(d)
@@ -353,7 +355,7 @@ class _RegisterKernel(_Kernels):
 class _ProductKernels(_Kernels):
     """The kernels "widen" and "shares" around torch's matrix products."""
 
-    def __init__(self, choice: Choice, moments: ClippedMoments, box: Box | None, device: int) -> None:
+    def __init__(self, choice: FusedPlan, moments: ClippedMoments, box: Box | None, device: int) -> None:
         super().__init__(choice, moments, box, device)
         components, (k, d), width, split = (
             moments.components,
