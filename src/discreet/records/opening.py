@@ -51,7 +51,8 @@ from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
-DEVICE_ROWS, COPIED_ROWS, DEVICE_CELLS = 2**22, 2**20, 2**26  # of a block on a GPU, or that is copied there, at most
+DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
+COPIED_ROWS, STORED_ROWS = 2**20, 2**16  # of a block that is copied there, from an array and from a table or a file
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
