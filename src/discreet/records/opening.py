@@ -15,6 +15,7 @@ may see them: arrays, and tables that narwhals knows.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -141,19 +142,24 @@ def as_records(
         unit, limit = _merge_limit(schema, unit, limit)
     if unit is None:
         check_no_limit(**limit)
+    if device is not None:
+        device = _check_device(device, data)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
-    source = _source(data, _Declarations(space, schema, unit, limit, missing, block_rows))
-    place = device or (str(array_device(data)).lower() if is_array_api_obj(data) else "cpu")
-    if block_rows is None and "cpu" not in place:
-        rows = min(
-            DEVICE_ROWS if device is None else COPIED_ROWS,
-            max(DEVICE_CELLS // max(len(source.reading.needed), 1), 2**14),
-        )
-        source.declared = source.reading = replace(source.reading, block_rows=rows)
-    if device is not None:
-        source.declared = source.reading = replace(source.reading, device=_check_device(device, data))
-    return Records(source)
+    else:
+        block_rows = _device_rows(data, device)
+    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows, device)))
+
+
+def _device_rows(data: Any, device: str | None) -> int | None:
+    """Return how many rows a block has that is computed on a GPU; None where it is not."""
+    in_memory = is_array_api_obj(data)
+    if "cpu" in (device or (str(array_device(data)).lower() if in_memory else "cpu")):
+        return None
+    if not in_memory:
+        return STORED_ROWS
+    cells = max(math.prod(data.shape[1:]), 1)  # of a row
+    return min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14))
 
 
 def _check_device(name: Any, data: Any) -> str:
@@ -189,7 +195,7 @@ class _Declarations(NamedTuple):
 
     Attributes
     ----------
-    space, schema, missing, block_rows
+    space, schema, missing, block_rows, device
         As there.
     unit : str, int, array or None
         The name or the number of a column, or the units themselves.
@@ -203,6 +209,7 @@ class _Declarations(NamedTuple):
     limit: Mapping[str, Any]
     missing: str
     block_rows: int | None
+    device: str | None = None
 
     def table(self, names: Sequence[str]) -> Reading:
         """Return the reading of a table whose columns have ``names``."""
@@ -253,6 +260,7 @@ class _Declarations(NamedTuple):
             fills = space.center if self.missing == "fill" else (None,) * width
             rows = self.block_rows or default_block_rows(width)
             reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows)
+        reading = reading if self.device is None else replace(reading, device=self.device)
         if unit is None:
             return reading
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))
