@@ -303,7 +303,8 @@ def test_a_long_block_is_summed_in_stretches_on_the_host(monkeypatch, hard, d):
 
 def test_rows_on_the_host_may_be_computed_on_another_device():
     pytest.importorskip("torch", reason="torch is not installed")
-    x = np.random.default_rng(0).standard_normal((500, 3))
+    x = np.random.default_rng(0).standard_normal((500, 3)).astype(">f4")
+    x.flags.writeable = False
     sums = [
         as_records(x, space=Box(-1, 1), missing="fill", block_rows=128, device=device).reduce(
             lambda block: block.x.sum(axis=0), 3

@@ -10,8 +10,11 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from discreet.records.cuda_kernels import is_on_cuda, load_kernel
+import numpy as np
+
+from discreet.cuda_kernels import load_kernel
 from discreet.records.declared.box import Box
+from discreet.records.row_choice import DeclaredRows
 
 BLOCKS, THREADS = 2112, 256
 
@@ -39,13 +42,12 @@ def read_numbers_on_device(numbers: Any, fills: tuple[float | None, ...], bounds
 
     Parameters
     ----------
-    numbers : array of shape (n, d)
+    numbers : tensor of shape (n, d)
+        On an NVIDIA GPU.
     fills : tuple of float or None
         What takes the place of a number that is missing or not finite, column by column; None: the row is dropped.
     bounds : Box
     """
-    if not is_on_cuda(numbers):
-        return None
     kernel = load_kernel(SOURCE, "read", (), numbers.device.index)
     if kernel is None:
         return None
@@ -57,11 +59,14 @@ def read_numbers_on_device(numbers: Any, fills: tuple[float | None, ...], bounds
     return None if None in fills and bool(gap) else result
 
 
-def copy_to_device(numbers: Any, name: str) -> Any:
-    """Return rows on a device of torch. From pinned memory the copy does not pass through the processor."""
+def copy_to_device(rows: DeclaredRows, name: str) -> DeclaredRows:
+    """Return rows with numbers on a device of torch. From pinned memory they do not pass through the processor."""
     import torch
 
-    return torch.as_tensor(numbers).to(name, non_blocking=True)
+    numbers = rows.numbers
+    if isinstance(numbers, np.ndarray):  # torch takes neither every type nor memory that is only read
+        numbers = torch.as_tensor(np.require(numbers, np.float64, "W"))
+    return rows._replace(numbers=numbers.to(name, non_blocking=True))
 
 
 @lru_cache(maxsize=8)

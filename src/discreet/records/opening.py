@@ -142,24 +142,20 @@ def as_records(
         unit, limit = _merge_limit(schema, unit, limit)
     if unit is None:
         check_no_limit(**limit)
-    if device is not None:
-        device = _check_device(device, data)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
-    else:
+    elif device is not None or (is_array_api_obj(data) and "cpu" not in str(array_device(data)).lower()):
         block_rows = _device_rows(data, device)
-    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows, device)))
+    place = None if device is None else _check_device(device, data)
+    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows, place)))
 
 
-def _device_rows(data: Any, device: str | None) -> int | None:
-    """Return how many rows a block has that is computed on a GPU; None where it is not."""
-    in_memory = is_array_api_obj(data)
-    if "cpu" in (device or (str(array_device(data)).lower() if in_memory else "cpu")):
-        return None
-    if not in_memory:
+def _device_rows(data: Any, device: str | None) -> int:
+    """Return how many rows a block has that is computed on a GPU."""
+    if not is_array_api_obj(data):
         return STORED_ROWS
     cells = max(math.prod(data.shape[1:]), 1)  # of a row
-    return min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14))
+    return int(min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14)))
 
 
 def _check_device(name: Any, data: Any) -> str:
@@ -251,7 +247,8 @@ class _Declarations(NamedTuple):
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
-            reading = as_reading(self.schema, self.block_rows or default_block_rows(len(self.schema.columns)))
+            rows = self.block_rows or default_block_rows(len(self.schema.columns))
+            reading = replace(as_reading(self.schema, rows), device=self.device)
         else:
             numbers = tuple(name for name in names if name != unit)
             if not numbers:
@@ -259,8 +256,7 @@ class _Declarations(NamedTuple):
             width, space = len(numbers), self.space.for_columns(len(numbers))
             fills = space.center if self.missing == "fill" else (None,) * width
             rows = self.block_rows or default_block_rows(width)
-            reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows)
-        reading = reading if self.device is None else replace(reading, device=self.device)
+            reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows, device=self.device)
         if unit is None:
             return reading
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))

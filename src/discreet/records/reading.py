@@ -18,6 +18,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
+from discreet.cuda_kernels import is_on_cuda
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, fill_gaps
@@ -231,13 +232,9 @@ class Reading:
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
-        numbers, codes, keep = rows
-        if self.device is not None:
-            numbers = copy_to_device(numbers, self.device)
-        if keep is None and self._has_plain_numbers and isinstance(self.bounds, Box):
-            read = read_numbers_on_device(numbers, self.fills, self.bounds)
-            if read is not None:
-                return Block(read, read.new_empty(codes.shape).long())
+        numbers, codes, keep = rows if self.device is None else copy_to_device(rows, self.device)
+        if hasattr(numbers, "is_cuda") and keep is None and (read := self._read_on_device(numbers)) is not None:
+            return Block(read, read.new_empty(codes.shape).long())
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:
@@ -257,10 +254,12 @@ class Reading:
             x, labels = (take(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)
 
-    @property
-    def _has_plain_numbers(self) -> bool:
-        """Whether there are only numbers in their own units, and no condition."""
-        return not self.categories and self.condition is None and {*self.scales} == {"linear"}
+    def _read_on_device(self, numbers: Any) -> Any:
+        """Return numbers filled and clipped in one pass, or None where that is for array operations."""
+        plain = not self.categories and self.condition is None and {*self.scales} == {"linear"}
+        if not is_on_cuda(numbers) or not plain or not isinstance(self.bounds, Box):
+            return None
+        return read_numbers_on_device(numbers, self.fills, self.bounds)
 
     def _values(self, x: Any) -> Any:
         """Return clipped cells as the values that queries see: logarithms for columns on a log scale."""

@@ -60,10 +60,10 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.cuda_kernels import is_on_cuda
 from discreet.queries.bound import NORMS, UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Query, upper_triangle, upper_triangle_like
 from discreet.records import Ball, Block, Box
-from discreet.records.cuda_kernels import is_on_cuda
 
 Array = NDArray[np.float64]
 

@@ -64,9 +64,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.cuda_kernels import CudaKernel, load_kernel
 from discreet.queries.question import upper_triangle
 from discreet.records import Ball, Box
-from discreet.records.cuda_kernels import CudaKernel, load_kernel
 
 if TYPE_CHECKING:
     from discreet.queries.moments.clipped_moments import ClippedMoments

@@ -1,5 +1,7 @@
 """CUDA kernels, compiled when they are first needed: by NVRTC, and launched through the driver, on torch's arrays.
 
+Imports no other room.
+
 Who installs ``discreet[torch]`` with a GPU has NVRTC, which comes with torch's wheels, and the driver, but no ``nvcc``.
 So sources are compiled at run time, for the GPU that is there and for the constants that are asked for. The functions
 of NVRTC and of the driver that are used here are old and documented. torch's own wrapper of them is private and has
