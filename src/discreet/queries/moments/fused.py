@@ -15,9 +15,10 @@ Anything else, and any GPU for which the kernels cannot be compiled, is for torc
 
 **Nothing but the rows decides over a bit.** The grid is a constant, ``BLOCKS``, whatever GPU there is. Each lane adds
 its rows in their order, a block adds up its lanes in a fixed order, and torch adds up the blocks as an array of fixed
-shape. No float is added by an atomic operation. So two launches over the same rows give the same bits. Time depends on
-the numbers of rows, columns and components: no share is left out for being small, and no function of the kernels has
-branches. Logits are at least −700 below the largest (a share that this changes is below 10⁻³⁰⁰).
+shape. No float is added by an atomic operation. So two launches over the same rows give the same bits. What a
+kernel does depends on the numbers of rows, columns and components: no share is left out for being small, and the
+functions below have no branches. What remains is how memory, exact division and roots treat single numbers. Logits are
+at least −700 below the largest (a share that this changes is below 10⁻³⁰⁰).
 
 **Floats.** All terms of *Floats* in ``clipped_moments`` hold here; u = 2⁻⁵³. By NVIDIA's *CUDA C++ Programming Guide*
 (mathematical functions, double precision) + − × ÷ √ and fma are correctly rounded. The *PTX ISA* bounds the float32
