@@ -1,6 +1,7 @@
 """Queries and mechanisms, by family: everything in the library that needs a privacy proof.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``.
+Imports these rooms, and may import any other above it: ``arguments``, ``cuda_kernels``, ``guarantees``,
+``noise``, ``records``.
 
 This room guarantees that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
 question defines what it computes from rows, and the named parts of its sum (``question``). A mechanism decides from

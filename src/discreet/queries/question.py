@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.queries.mechanism import Mechanism
 
 Array = NDArray[np.float64]
+PIECE = 2**18  # rows that a query sums at a time
 
 
 def additive_loss(guarantee: Guarantee) -> Loss:
@@ -244,6 +245,18 @@ class Query(Question):
         rows = self.clipped_contributions(block)
         return array_namespace(rows).sum(rows, axis=0)
 
+    def sum_in_pieces(self, block: Block) -> Any:
+        """Return the sum of a block of any size, by ``sum`` of at most ``PIECE`` rows at a time.
+
+        Blocks on a GPU have millions of rows. Pieces keep the float error small (``summation_depth``).
+        """
+        rows = block.x.shape[0]
+        pieces = [slice(start, min(start + PIECE, rows)) for start in range(0, max(rows, 1), PIECE)]
+        first, *others = (self.sum(Block(block.x[piece, ...], block.codes[piece, ...])) for piece in pieces)
+        for other in others:
+            first = first + other
+        return first
+
     def clipped_contributions(self, block: Block) -> Any:
         """Return the block's contributions, one per row, as 64-bit floats, each clipped to its bound."""
         rows = self.contributions(block)
@@ -272,7 +285,7 @@ class Query(Question):
 
         most = setting.largest(self)
         each = None if describe(self) is None else self.contributions
-        return np.clip(records.reduce(self.sum, self.size, self.bound.l2, each), -most, most)
+        return np.clip(records.reduce(self.sum_in_pieces, self.size, self.bound.l2, each), -most, most)
 
     @property
     def size(self) -> int:
@@ -289,12 +302,13 @@ class Query(Question):
         return (self.dimension + 16.0) * UNIT_ROUNDOFF
 
     def summation_depth(self, rows: int) -> int:
-        """Return the largest number of additions, plus one, that a term goes through in ``sum`` of so many rows.
+        """Return the largest number of additions, plus one, of a term in the sum of a block of so many rows.
 
-        For any order of additions the number of rows is enough. Fewer where ``sum`` is known to add up in pieces, and
-        the query is none that a database could sum: ``sql.text`` needs that number.
+        In any order that is the number of rows of a piece, and one for each piece; all rows where a query collects in
+        another way. It is smaller where ``sum`` itself is known to add up in pieces, and the query is none that a
+        database could sum: ``sql.text`` needs that number.
         """
-        return rows
+        return min(rows, PIECE + -(-rows // PIECE)) if type(self).collect is Query.collect else rows
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """Return a bound on ‖computed sum − sum of ideal contributions‖₂ over at most ``rows`` rows.

@@ -15,6 +15,7 @@ may see them: arrays, and tables that narwhals knows.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,8 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from array_api_compat import device, is_array_api_obj, is_numpy_array
+from array_api_compat import device as array_device
+from array_api_compat import is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer, suggest_name
@@ -51,7 +53,8 @@ from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
-DEVICE_ROWS = 2**20
+DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
+COPIED_ROWS, STORED_ROWS = 2**20, 2**16  # of a block that is copied there, from an array and from a table or a file
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
@@ -72,6 +75,7 @@ def as_records(
     order: str | None = None,
     missing: str = "drop",
     block_rows: int | None = None,
+    device: str | None = None,
 ) -> Records:
     """Return ``data`` as records, read as declared.
 
@@ -102,7 +106,10 @@ def as_records(
         With ``space``: "drop" leaves out a row in which a number is missing or not finite; it still counts in ``rows``.
         "fill" puts the centre of the space in the place of the number. A schema says this for each column.
     block_rows : int or None
-        The largest block. If None, up to 16,384 by the number of columns, and 2²⁰ for an array on a GPU.
+        The largest block. If None, up to 16,384 by the number of columns, and up to 2²² for an array on a GPU.
+    device : str or None
+        For rows that are on the host, in arrays, tables or files: a device of torch on which they are computed, as
+        "cuda". Blocks are copied there one after the other, so there may be more rows than fit. None: where they are.
 
     Returns
     -------
@@ -118,7 +125,7 @@ def as_records(
     [3.0, 4.0]
     """
     if isinstance(data, Records):
-        given = (space, schema, unit, max_rows, unit_type, order, block_rows)
+        given = (space, schema, unit, max_rows, unit_type, order, block_rows, device)
         if any(one is not None for one in given) or missing != "drop":
             raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
         return data
@@ -138,9 +145,35 @@ def as_records(
         check_no_limit(**limit)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
-    elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
-        block_rows = DEVICE_ROWS
-    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows)))
+    elif device is not None or (is_array_api_obj(data) and "cpu" not in str(array_device(data)).lower()):
+        block_rows = _device_rows(data, device)
+    place = None if device is None else _check_device(device, data)
+    return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows, place)))
+
+
+def _device_rows(data: Any, device: str | None) -> int:
+    """Return how many rows a block has that is computed on a GPU."""
+    if not is_array_api_obj(data):
+        return STORED_ROWS
+    cells = max(math.prod(data.shape[1:]), 1)  # of a row
+    return int(min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14)))
+
+
+def _check_device(name: Any, data: Any) -> str:
+    """Return the name of a device of torch that is there, for rows on the host whose sums this process computes."""
+    try:
+        import torch
+
+        torch.empty(0, dtype=torch.float64, device=name)
+    except ImportError:
+        raise ArgumentError(
+            "device", name, "None where torch is not installed", "pip install 'discreet[torch]'"
+        ) from None
+    except (RuntimeError, TypeError, AssertionError):
+        raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
+    if is_dask(data):
+        raise ArgumentError("device", name, "None for Dask, whose workers compute")
+    return str(name)
 
 
 def _merge_limit(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -159,7 +192,7 @@ class _Declarations(NamedTuple):
 
     Attributes
     ----------
-    space, schema, missing, block_rows
+    space, schema, missing, block_rows, device
         As there.
     unit : str, int, array or None
         The name or the number of a column, or the units themselves.
@@ -173,6 +206,7 @@ class _Declarations(NamedTuple):
     limit: Mapping[str, Any]
     missing: str
     block_rows: int | None
+    device: str | None = None
 
     def table(self, names: Sequence[str]) -> Reading:
         """Return the reading of a table whose columns have ``names``."""
@@ -214,7 +248,8 @@ class _Declarations(NamedTuple):
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
-            reading = as_reading(self.schema, self.block_rows or default_block_rows(len(self.schema.columns)))
+            rows = self.block_rows or default_block_rows(len(self.schema.columns))
+            reading = replace(as_reading(self.schema, rows), device=self.device)
         else:
             numbers = tuple(name for name in names if name != unit)
             if not numbers:
@@ -222,7 +257,7 @@ class _Declarations(NamedTuple):
             width, space = len(numbers), self.space.for_columns(len(numbers))
             fills = space.center if self.missing == "fill" else (None,) * width
             rows = self.block_rows or default_block_rows(width)
-            reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows)
+            reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows, device=self.device)
         if unit is None:
             return reading
         return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))

@@ -18,11 +18,13 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, format_names, format_value, integer
+from discreet.cuda_kernels import is_on_cuda
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category, fill_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.declared_numbers import set_fields
+from discreet.records.device_reading import copy_to_device, read_numbers_on_device
 from discreet.records.generic_arrays import on_device, take, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
@@ -123,6 +125,8 @@ class Reading:
         What must hold for a row to contribute. It is judged last, on the filled and clipped cells: a row that lacks a
         value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
         unit whether the condition holds or not.
+    device : str or None
+        Where blocks are computed: the name of a device of torch, to which rows are copied; None: where they are.
     names, needed : tuple of str
         Every column that is read, without and with the unit's, which is the last.
     required : tuple of str
@@ -144,6 +148,7 @@ class Reading:
     unit: Unit | None
     block_rows: int
     condition: Condition | None = None
+    device: str | None = None
 
     names: tuple[str, ...] = field(init=False, compare=False)
     needed: tuple[str, ...] = field(init=False, compare=False)
@@ -244,7 +249,9 @@ class Reading:
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
-        numbers, codes, keep = rows
+        numbers, codes, keep = rows if self.device is None else copy_to_device(rows, self.device)
+        if hasattr(numbers, "is_cuda") and keep is None and (read := self._read_on_device(numbers)) is not None:
+            return Block(read, read.new_empty(codes.shape).long())
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False)
         if self.categories:
@@ -265,6 +272,13 @@ class Reading:
         if not kept.all():
             x, labels = (take(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)
+
+    def _read_on_device(self, numbers: Any) -> Any:
+        """Return numbers filled and clipped in one pass, or None where that is for array operations."""
+        plain = not self.categories and self.condition is None and {*self.scales} == {"linear"}
+        if not is_on_cuda(numbers) or not plain or not isinstance(self.bounds, Box):
+            return None
+        return read_numbers_on_device(numbers, self.fills, self.bounds)
 
     def _values(self, x: Any) -> Any:
         """Return clipped cells as the values that queries see: logarithms for columns on a log scale."""

@@ -60,6 +60,7 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.cuda_kernels import is_on_cuda
 from discreet.queries.bound import NORMS, UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Query, upper_triangle, upper_triangle_like
 from discreet.records import Ball, Block, Box
@@ -163,8 +164,8 @@ SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
 FARTHEST = 1e300  # largest squared distance in a density
 LEAST_RADIUS = 1e-100
-IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
-PIECE = 2048  # rows
+IN_LOOP, IN_CACHE = 2**15, 2**19  # numbers of a piece on the host, in compiled loops and in products
+MOST_ROWS, STRETCH = 2**12, 2**16  # rows of a piece on the host, and of pieces that are added one after the other
 STRIPE = 25  # rows of P in a product that leaves out the zeros beyond them
 FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products; without matrices it always is
 _SCRATCH = threading.local()
@@ -271,7 +272,12 @@ class ClippedMoments:
         return (2.1 * logit if logit < 0.01 else 2.0) + (2 * k + 12) * u + rest
 
     @property
-    def _metric(self) -> Array:
+    def cap(self) -> float:
+        """Q."""
+        return CAP
+
+    @property
+    def metric(self) -> Array:
         """What columns are multiplied with before distances are taken, for hard assignments."""
         return np.asarray(1.0 / np.sqrt(np.diagonal(self.components.covariances[0])))
 
@@ -320,14 +326,66 @@ class ClippedMoments:
             raise ArgumentError("evidence", UNSHOWN, "None where rows are assigned, or one component is asked for")
         return evidence
 
-    def sum(self, y: Any, evidence: Any = None) -> Any:
-        """Return the sum of the contributions, by matrix products.
+    def sum(self, y: Any, evidence: Any = None, *, space: Box | Ball | None = None) -> Any:
+        """Return the sum of the contributions.
 
         In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
-        a GPU is idle over a single product with so short a side.
+        a GPU is idle over a single product with so short a side. On an NVIDIA GPU by kernels that read each row once
+        (``fused``), where they are for such a statistic.
+
+        Parameters
+        ----------
+        y : array of shape (n, d)
+        evidence : array of shape (K, n), optional
+            As in ``contributions``.
+        space : Box or Ball, optional
+            Where the rows lie; by default the unit ball. They are mapped into the unit ball first.
         """
         evidence = self._check_evidence(evidence)
+        if evidence is None and is_on_cuda(y):
+            from discreet.queries.moments.fused import sum_rows
+
+            total = sum_rows(self, space, y)
+            if total is not None:
+                return total
+        y = y if space is None else space.to_unit(y)
         return self._host_sum(y, evidence) if is_numpy_array(y) else self._device_sum(y, evidence)
+
+    def summation_depth(self, rows: int) -> int:
+        """Return the most additions that a term of ``sum`` over a block of so many rows goes through, plus one.
+
+        It is a function of public numbers, and holds for every path that ``sum`` may take; u times it is the relative
+        error of adding (``records.sources.whole_sums``). In n rows:
+
+        - on the host, pieces of p rows are added in any order (p − 1 additions), then to the sum of their stretch
+          (one for each of its pieces), and the stretches to each other (one for each);
+        - by matrix products elsewhere, ``PIECE`` rows in any order, the pieces that are computed together, in any
+          order, and one addition for each time that this is done;
+        - by fused kernels, what ``FusedPlan.depth`` proves in ``fused``.
+
+        No term goes through more than n − 1 additions that round: each joins it with others of the n, and adding 0 is
+        exact. Sums over columns and over components are in ``roundoff``.
+        """
+        from discreet.queries.moments.fused import choose, product_depth
+
+        n, piece = max(rows, 1), self._piece_rows
+        host = piece + -(-min(n, STRETCH) // piece) + -(-n // STRETCH)
+        device = product_depth(n, self.components.count * self.components.dimension)
+        fused = choose(self)
+        return min(n, max(host, device, 0 if fused is None else fused.depth(n)))
+
+    @property
+    def _piece_rows(self) -> int:
+        """How many rows are a piece on the host."""
+        k, d = self.components.count, self.components.dimension
+        at_once = 1 if self.hard and self._in_loop else k  # components whose coordinates are kept
+        return min(max((IN_LOOP if self._in_loop else IN_CACHE) // (at_once * d), 64), MOST_ROWS)
+
+    @property
+    def _in_loop(self) -> bool:
+        """Whether compiled loops are faster on the host than matrix products."""
+        is_diagonal = self.shape in ("diag", "spherical") and self.components.is_diagonal
+        return self.components.dimension <= FEW_COLUMNS or is_diagonal
 
     def sum_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return the sum of the contributions, and γ of shape (K, n), of one pass."""
@@ -341,8 +399,10 @@ class ClippedMoments:
 
     def _device_sum(self, y: Any, evidence: Any, shares_out: list[Any] | None = None) -> Any:
         """Return the sum, many pieces at once; their γ go to ``shares_out``."""
+        from discreet.queries.moments.fused import PIECE, TOGETHER
+
         xp, n, k = array_namespace(y), y.shape[0], self.components.count
-        many = max(IN_DEVICE // (k * self.components.dimension * PIECE), 1) * PIECE
+        many = max(TOGETHER // (k * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
         spans = [(start, min(start + many, whole), PIECE) for start in range(0, whole, many)]
         if n > whole or not n:
@@ -361,12 +421,15 @@ class ClippedMoments:
 
     def _host_sum(self, y: Array, evidence: Array | None, shares_out: Array | None = None) -> Array:
         """Return the sum by compiled loops, or by matrix products for many columns; γ goes to ``shares_out``."""
-        k, d = self.components.count, self.components.dimension
-        is_diagonal = self.shape in ("diag", "spherical") and self.components.is_diagonal
-        in_loop = d <= FEW_COLUMNS or is_diagonal
-        add = self._add_compiled if in_loop else self._add_products
-        at_once = 1 if self.hard and in_loop else k  # components whose coordinates are kept
-        rows = max((IN_LOOP if in_loop else IN_CACHE) // (at_once * d), 64)
+        if len(y) > STRETCH:
+            sums = []
+            for start in range(0, len(y), STRETCH):
+                some = slice(start, start + STRETCH)
+                known = None if evidence is None else evidence[:, some]
+                sums.append(self._host_sum(y[some], known, None if shares_out is None else shares_out[:, some]))
+            return np.asarray(np.sum(sums, axis=0))
+        k, d, rows = self.components.count, self.components.dimension, self._piece_rows
+        add = self._add_compiled if self._in_loop else self._add_products
         counts, first, second = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
         for start in range(0, len(y), rows):
             piece = slice(start, start + rows)
@@ -395,11 +458,14 @@ class ClippedMoments:
         has_products = self.shape in ("full", "tied")
         if self.hard:
             labels = np.zeros(n, dtype=np.int64)
-            nearest(some, self._metric, components.means * self._metric, labels)
+            nearest(some, self.metric, components.means * self.metric, labels)
+            own = [np.zeros_like(total) for total in (counts, first, second)]  # by themselves: ``summation_depth``
             add_assigned(
                 some, labels, components.whitening, components.offsets, components.is_diagonal, radius, has_products,
-                counts, first, second,
+                *own,
             )  # fmt: skip
+            for total, part in zip((counts, first, second), own, strict=True):
+                total += part
             return np.asarray(labels == np.arange(k)[:, None], dtype=np.float64)
         z, squared, shares = _reuse_memory(k * d * n).reshape(k, d, n), np.empty((k, n)), np.empty((k, n))
         known = NOTHING if evidence is None else np.ascontiguousarray(evidence)
@@ -528,7 +594,7 @@ class ClippedMoments:
     def _nearest(self, rows: Any) -> Any:
         """Return 1 for the nearest mean and 0 for the others, shape (p, K, n); the first among equals."""
         xp = array_namespace(rows)
-        metric = self._metric
+        metric = self.metric
         means = self.components.means * metric
         squared = None
         for j in range(self.components.dimension):
@@ -609,4 +675,12 @@ class MomentSums(Query):
 
     def sum(self, block: Block) -> Any:
         """Return their sum."""
-        return self.moments.sum(self.space.to_unit(block.x))
+        return self.moments.sum(block.x, space=self.space)
+
+    def sum_in_pieces(self, block: Block) -> Any:
+        """Return the sum of all rows at once: the moments have pieces of their own."""
+        return self.sum(block)
+
+    def summation_depth(self, rows: int) -> int:
+        """Return that of the moments."""
+        return self.moments.summation_depth(rows)

@@ -115,6 +115,12 @@ class Box(Space):
         """Half-width·√d, column by column."""
         return tuple(half / _inverse_root(self.dimension) for half in self._half)
 
+    @property
+    def unit_map(self) -> tuple[Vector, ...]:
+        """What ``to_unit`` computes with: the ends, the centre and the half-width of each column, and s."""
+        box = self.for_columns(self.dimension)
+        return box.low, box.high, box.center, box._half, _inverse_root(self.dimension)
+
     @np.errstate(all="ignore")
     def clip(self, x: Any) -> Any:
         """Return rows moved into the box, as float64; a NaN goes to the middle of its column."""
