@@ -90,7 +90,7 @@ def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Cal
 
         table = read_batches(batches, names)
         result = None if table is None else guarded(table)
-        yield _result_batch(TaskContext.get().partitionId(), result)  # type: ignore[union-attr]
+        yield _result_batch(TaskContext.get().partitionId(), result)
 
     return run
 
