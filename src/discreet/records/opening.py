@@ -171,8 +171,8 @@ def _check_device(name: Any, data: Any) -> str:
         ) from None
     except (RuntimeError, TypeError, AssertionError):
         raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
-    if is_dask(data):
-        raise ArgumentError("device", name, "None for Dask, whose workers compute")
+    if is_dask(data) or is_spark(data):
+        raise ArgumentError("device", name, "None for Dask and Spark, whose workers compute")
     return str(name)
 
 
