@@ -25,7 +25,7 @@ endif
 .PHONY: demo test spark lint types check papers audit bench bench-check docs trusted lock clean help
 
 help:  ## what can be made
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY)  ## fit the bundled table privately and print the result with its guarantee
 	@$(BIN)/python examples/demo.py

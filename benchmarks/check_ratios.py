@@ -132,6 +132,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write ratios.json anew")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
+    if not asked.write and not FILE.exists():
+        raise SystemExit(f"{FILE} is not there: nothing to compare with; write it with --write")
     before: dict[str, float] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     now, slow = {}, []
     for name, measure in RATIOS.items():

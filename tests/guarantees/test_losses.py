@@ -29,6 +29,7 @@ from discreet import (
     compose,
 )
 from discreet.guarantees import Loss
+from discreet.guarantees.arithmetic import find_least
 from discreet.guarantees.normal import normal_delta, normal_epsilon, normal_mu
 from effort import size
 
@@ -325,3 +326,20 @@ def test_more_noise_costs_less(loss):
 @pytest.mark.parametrize("order", [1.0001, 1.5, 2.0, 30.0, 1e5])
 def test_divergences_of_small_and_large_order_are_finite_and_below_the_zcdp_line(loss, order):
     assert 0.0 <= loss.renyi(order) <= order * loss.zcdp * (1.0 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.02, 0.03])
+@pytest.mark.parametrize("digits", [15, 16, 17])
+def test_the_epsilon_at_a_delta_next_to_that_of_zero_is_found(mu, digits):
+    """There the logarithms of two different numbers are equal, and a bracket is none."""
+    loss = GaussianLoss(mu)
+    delta = float(f"{loss.delta_at(0.0):.{digits}g}")
+    for below in (delta, math.nextafter(delta, 0.0), delta * (1.0 - 1e-15)):
+        assert 0.0 <= loss.epsilon_at(below) <= 1e-9
+        assert loss.delta_at(loss.epsilon_at(below)) <= below
+    assert 0.0 <= PureLoss(0.5).epsilon_at(0.24491866240370908) <= 0.5
+
+
+def test_curves_that_jump_or_are_no_numbers_end():
+    for curve in (lambda x: 1.0 if x < 0.3 else 0.0, lambda x: math.nan if 0.2 < x < 0.7 else 1.0 - x, lambda x: 1.0):
+        assert 0.0 <= find_least(curve, 0.4, 0.0, 1.0) <= 1.0

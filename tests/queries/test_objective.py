@@ -267,7 +267,7 @@ def test_the_solver_reaches_its_tolerance_on_every_data_set(seed, kind, loss, ri
     tau = tolerance(problem, sigma)
     passes = []
 
-    def sums(kernel, size):
+    def sums(kernel, size, norm):
         passes.append(size)
         return np.asarray(kernel(block), dtype=np.float64)
 
@@ -362,7 +362,7 @@ def test_a_hessian_that_floats_cannot_tell_from_singular_is_no_error():
     tau = tolerance(problem, 0.0)
     for last in ([0.9, 0.9], [0.3, -0.8]):
         block.x[-1] = last
-        theta = problem.minimum(lambda kernel, size: np.asarray(kernel(block)), np.zeros(3), tau)
+        theta = problem.minimum(lambda kernel, size, norm: np.asarray(kernel(block)), np.zeros(3), tau)
         assert longer(problem, block, theta, np.zeros(3)) <= tau
 
 

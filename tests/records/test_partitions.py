@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,8 @@ from discreet.records import Box, as_records
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.partitions import CHANGED
 from discreet.records.sources.row_digest import DigestKey, RowDigest
+
+dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 
 KEY = DigestKey(bytes(range(16)))
 CELLS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0**-1074, 1e300, np.nan, np.inf])
@@ -120,6 +124,49 @@ def test_a_fit_over_rows_that_change_ends_with_one_text_and_stays_spent(changing
         dp.GaussianMixture(2, epsilon=1.0, delta=1e-6).fit(curator)
     assert str(caught.value) == CHANGED
     assert len(ledger.history("visits")) == 1
+
+
+def test_a_choice_that_a_lost_worker_makes_again_is_compared_too(changing, monkeypatch):
+    """Dask computes what a lost worker kept again, and by then the rows may have been others."""
+    data = changing(lambda frame: frame, first=99)
+    records = as_records(data[["x", "who"]], space=Box(0, 1), unit="who", max_rows=3, unit_type="integer")
+    expected = records.reduce(lambda block: block.x.sum(axis=0), 1)
+    source = records._source
+    units, chosen = source._choice
+    other = source._partitions.add_up_units([("8", 1)])
+    for pair in ((other, chosen), (units, chosen.compute()._replace(choices=frozenset({1})))):
+        monkeypatch.setitem(source._cached, "choice", (None, pair))
+        with pytest.raises(RuntimeError) as caught:
+            records.reduce(lambda block: block.x.sum(axis=0), 1)
+        assert str(caught.value) == CHANGED
+    monkeypatch.setitem(source._cached, "choice", (None, (units, chosen)))
+    assert records.reduce(lambda block: block.x.sum(axis=0), 1) == expected
+
+
+def test_no_name_of_a_unit_is_in_a_task(changing):
+    frame = pd.DataFrame({"who": ["rosalind"] * 5 + ["ada"], "x": 0.5})
+    records = as_records(dd.from_pandas(frame, npartitions=2), space=Box(0, 1), unit="who", max_rows=2)
+    own = records._source._partitions
+    units = own.add_up_units([("rosalind", 5), ("ada", 1)])
+    tasks = pickle.dumps((own, units, own.prepare(frame, units)))
+    assert len(units.large) == 1
+    assert b"rosalind" not in tasks
+    assert records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [1.5]
+
+
+class Loud(BaseException):
+    """What no handler of ordinary errors sees."""
+
+
+def test_whatever_a_task_raises_stays_where_it_is():
+    def loud(block):
+        raise Loud(f"a row: {block.x[0, 0]}")
+
+    frame = pd.DataFrame({"x": [0.123456789] * 3, "y": 0.5})
+    records = as_records(dd.from_pandas(frame, npartitions=2), space=Box(0, 1))
+    with pytest.raises(RuntimeError, match="Dask failed with the error Loud") as caught:
+        records.reduce(loud, 1)
+    assert "12345" not in str(caught.value)
 
 
 def test_rows_in_another_order_and_other_partitions_are_the_same_rows(changing):

@@ -175,11 +175,30 @@ def test_errors_of_tasks_show_no_row(session, capfd):
     frame = pd.DataFrame({"a": [secret] * 3, "b": 0.5, "c": 0.25})
     records = as_records(session.createDataFrame(frame), space=BOX)
     for ask in (lambda: records.reduce(loud, 1), lambda: records.gather(loud, 1)):
-        with pytest.raises(RuntimeError, match="a ValueError on a Spark worker") as caught:
+        with pytest.raises(RuntimeError, match="Spark failed with the error ValueError") as caught:
             ask()
         assert caught.value.__context__ is None
     out, err = capfd.readouterr()
     assert "12345678" not in out + err
+
+
+def test_errors_of_the_driver_show_no_row_either(session):
+    """Rows of persons with too many rows come to the driver."""
+    frame = pd.DataFrame({"who": ["ann", "ann", "bob", "bob"], "x": [0.75, 0.75, 0.125, 0.125]})
+    records = as_records(session.createDataFrame(frame), space=Box(0, 1), unit="who", max_rows=1)
+    with pytest.raises(RuntimeError, match="Spark failed with the error ValueError"):
+        records.reduce(loud, 1)
+
+
+def test_timestamps_are_dates_and_streams_are_refused(session):
+    days = pd.DataFrame({"when": pd.to_datetime(["2022-01-01 10:00", "2022-03-01 23:00"])})
+    schema = dp.Schema({"when": dp.Date("2022-01-01", "2022-12-31")})
+    records = as_records(session.createDataFrame(days), schema=schema)
+    assert records.where("when < '2022-02-01'").rows == 2
+    assert sum(len(block.x) for block in records.where("when < '2022-02-01'").blocks()) == 1
+    stream = session.readStream.format("rate").load()
+    with pytest.raises(ValueError, match="streaming data frame"):
+        as_records(stream, schema=dp.Schema({"value": dp.Number(0, 9)}))
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,10 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
     """Return some columns of a data frame in memory; raise where one is missing."""
     frame = as_frame(data)
     if frame is None:
-        raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
+        raise ValueError(
+            f"X of type {type(data).__name__}: expected a data frame in memory, whose columns have names; "
+            "write X.toPandas() for Spark, X.compute() for Dask"
+        )
     for name in names:
         if name not in frame.columns:
             raise ValueError(

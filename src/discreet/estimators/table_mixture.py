@@ -174,7 +174,10 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         if self.schema is None:
             raise ArgumentError("schema", None, f"the declared columns, never taken from the rows; {WRITE}")
         if is_array(X):
-            raise ValueError(f"X of type {type(X).__qualname__}: expected a data frame, whose columns have names")
+            raise ValueError(
+                f"X of type {type(X).__qualname__}: expected a data frame in memory, whose columns have names; "
+                "write X.toPandas() for Spark, X.compute() for Dask"
+            )
         return Curator(open_records(X, schema=self.schema), neighbors=neighbors)
 
     def _method_for(self, curator: Curator) -> AdaptiveTables:

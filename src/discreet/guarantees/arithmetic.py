@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 _TINY = 5e-324  # keeps the logarithm finite where a curve underflows to zero
 _RELATIVE = 1e-13
+MOST_STEPS = 2000
 
 
 def add_up(values: Iterable[float]) -> float:
@@ -45,21 +46,24 @@ def find_least(
 
     x = _find_root(excess, low, high, relative)
     step = max(abs(x) * relative, 1e-300)
-    while curve(x) > target:
+    while x < high and not curve(x) <= target:
         x, step = x + step, step * 2.0
     return min(x, high)
 
 
 def _find_root(function: Callable[[float], float], low: float, high: float, relative: float) -> float:
-    """Return a root of a function that has different signs at both ends, by the method of Chandrupatla (1997).
+    """Return about where a function that falls from above 0 to below it is 0, by the method of Chandrupatla (1997).
 
     Of three points it takes the inverse quadratic through them where that is safe, and the middle elsewhere. It saves
-    importing scipy.optimize, which takes longer than most private answers.
+    importing scipy.optimize, which takes longer than most private answers. An end is returned where the function is not
+    above 0 at the lower or not below it at the upper one, by rounding alone.
     """
     a, b = low, high
     fa, fb = function(a), function(b)
+    if not fa > 0.0 > fb:
+        return high if fa > 0.0 else low
     share = 0.5
-    while True:
+    for _ in range(MOST_STEPS):
         x = a + share * (b - a)
         fx = function(x)
         if (fx > 0.0) == (fa > 0.0):
@@ -76,6 +80,7 @@ def _find_root(function: Callable[[float], float], low: float, high: float, rela
         if phi**2 < xi and (1.0 - phi) ** 2 < 1.0 - xi:
             share = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
         share = min(max(share, least), 1.0 - least)
+    return max(a, b)  # of a curve that jumps or is no number somewhere
 
 
 def find_least_positive(

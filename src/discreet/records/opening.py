@@ -300,9 +300,10 @@ def _table_source(data: Any, declared: _Declarations) -> Source:
         raise
     except TypeError:
         raise ValueError(
-            f"data of type {type(data).__qualname__}: expected an array of two dimensions, a pandas, Polars or Arrow "
-            "table, a path of Parquet files, or a Dask collection; write numpy.asarray(data) for a list, "
-            "data.to_frame() for a single column, data.collect() for a lazy frame, data.toarray() for a sparse matrix"
+            f"data of type {type(data).__qualname__}: expected an array of two dimensions, a pandas, Polars, Arrow or "
+            "Spark data frame, a path of Parquet files, or a Dask collection; write numpy.asarray(data) for a list, "
+            "data.to_frame() for a single column, data.collect() for a lazy frame of Polars, data.toarray() for a "
+            "sparse matrix, data.toDF() for an RDD of Spark"
         ) from None
     reading = declared.table(names)
     check_types(frame, reading)

@@ -220,7 +220,7 @@ class Reading:
         """Return the columns of this reading from rows with all declared columns."""
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
-        return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
+        return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels], rows.keep)
 
     def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
         """Yield rows in pieces of a block each, of which only the last is smaller, however slabs come.

@@ -40,7 +40,7 @@ from discreet.queries.objectives.margin_losses import MarginLoss
 from discreet.records import Block
 
 Array = NDArray[np.float64]
-Sums = Callable[[Callable[[Block], Any], int], Array]
+Sums = Callable[[Callable[[Block], Any], int, float], Array]  # of a kernel, its size and a norm of its rows
 
 POINTS = 32  # of a line that one pass looks at
 STEEPEST = 1e12  # Λ/λ, at most
@@ -109,7 +109,7 @@ class MarginProblem:
 
     def _slopes(self, sums: Sums, theta: Array, b: Array) -> Slopes:
         size = self.features.size
-        total = sums(self._kernel(theta), size * (size + 1))
+        total = sums(self._kernel(theta), size * (size + 1), 1.0)
         hessian = total[size:].reshape(size, size) + self.ridge * np.eye(size)
         return Slopes(total[:size] + self.ridge * theta + b, (hessian + hessian.T) / 2.0)
 
@@ -143,7 +143,7 @@ class MarginProblem:
         start = math.nan
         while True:
             points = low + (high - low) * grid
-            slopes = sums(self._line_kernel(theta, step, points), POINTS)
+            slopes = sums(self._line_kernel(theta, step, points), POINTS, 1.0 + float(np.linalg.norm(step)))
             slopes = slopes + self.ridge * (theta @ step + points * (step @ step)) + b @ step
             start = float(slopes[0]) if math.isnan(start) else start
             fit = points[(slopes <= 0.0) & (slopes >= 0.5 * start) & (points > 0.0)]

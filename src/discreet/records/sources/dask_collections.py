@@ -2,6 +2,7 @@
 
 A pass is one graph: a task for each partition, and a tree that merges what they give, on the workers. Which units have
 too many rows, and which of their rows count, is decided once and kept by the workers: no name of a unit leaves them.
+Where a worker is lost that kept it, Dask decides again, and the passes are compared as for rows.
 The caller's own scheduler or client runs everything.
 """
 
@@ -29,6 +30,7 @@ from discreet.records.sources.partitions import (
     SumRows,
     UnitCounts,
     choose_among,
+    join_seen,
     make_blocks,
 )
 from discreet.records.sources.source import Kernel, Sizes
@@ -43,11 +45,10 @@ def _delay(work: Callable[..., Any]) -> Any:
 
 
 def _merge(sums: Sequence[Seen[WholeSum]]) -> Seen[WholeSum]:
-    first, *others = sums
-    total, digest = deepcopy(first.value), first.digest  # a task may be run again with the same arguments
-    for other in others:
-        total, digest = total.merge(other.value), digest + other.digest
-    return Seen(total, digest)
+    total = deepcopy(sums[0].value)  # a task may be run again with the same arguments
+    for other in sums[1:]:
+        total.merge(other.value)
+    return join_seen(total, sums)
 
 
 def _add_up(partitions: Partitions, counts: Sequence[dict[str, int]]) -> UnitCounts:
@@ -56,6 +57,10 @@ def _add_up(partitions: Partitions, counts: Sequence[dict[str, int]]) -> UnitCou
         for name, rows in one.items():
             total[name] = total.get(name, 0) + rows
     return partitions.add_up_units(total.items())
+
+
+def _without_rows(seen: Seen[Any]) -> Seen[None]:
+    return Seen(None, seen.digest, seen.choices)
 
 
 class DaskSource(PartitionedSource):
@@ -76,6 +81,7 @@ class DaskSource(PartitionedSource):
         self._data = data
         self.kind = "Dask data frame" if names is None else "Dask array"
         if names is None:
+            self.backend = "pandas"
             data = data[[name for name in data.columns if str(name) in reading.needed]]
         else:
             data = data.rechunk({1: -1})
@@ -86,54 +92,57 @@ class DaskSource(PartitionedSource):
         return [task(part, *given) for part in self._parts]
 
     @property
-    def _choice(self) -> tuple[Any, Any, Any]:
-        """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
+    def _choice(self) -> tuple[Any, Any]:
+        """What is known of the units, and the rows that count of those of too many rows; kept by the workers."""
         return self._cache("choice", self._choose)
 
-    def _choose(self) -> tuple[Any, Any, Any]:
+    def _choose(self) -> tuple[Any, Any]:
         own = self._partitions
-        counted = _compute(_delay(partial(_add_up, own))(self._map(own.count)).persist)  # kept for every later pass
-        large, sizes, hashed = (_delay(itemgetter(place))(counted) for place in range(3))
-        chosen = _compute(_delay(partial(choose_among, self.declared))(self._map(own.read_large_units, large)).persist)
-        rows, digest = (_delay(itemgetter(place))(chosen) for place in range(2))
-        units, digest = _compute(lambda: import_optional("dask").compute(hashed, digest))
-        self.compare_facts({"units": units})
-        self.compare(digest, self.declared.names)
-        return large, sizes, rows
+        units = _compute(_delay(partial(_add_up, own))(self._map(own.count)).persist)
+        chosen = _compute(_delay(partial(choose_among, self.declared))(self._map(own.read_large_units, units)).persist)
+        facts = _delay(_without_rows)(chosen)
+        self.compare(_compute(facts.compute), self.declared.names)
+        return units, chosen
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""
         if self._names is None:
-            return int(_compute(lambda: len(self._data)))
-        if not np.isnan(self._data.shape[0]):
-            return int(self._data.shape[0])
-        return int(_compute(_delay(sum)(self._map(len)).compute))
+            rows = int(_compute(lambda: len(self._data)))
+        elif np.isnan(self._data.shape[0]):
+            rows = int(_compute(_delay(sum)(self._map(len)).compute))
+        else:
+            rows = int(self._data.shape[0])
+        self.compare_facts({"rows": rows})
+        return rows
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more; counted on the workers."""
-        one, several, more = _compute(self._choice[1].compute)
+        one, several, more = _compute(_delay(itemgetter(1))(self._choice[0]).compute)
         return one, several, more
 
-    def _consume(self, work: Consume[Result]) -> tuple[list[Any], list[Any]]:
+    def _consume(self, work: Consume[Result]) -> list[Any]:
         """Return what becomes of each partition, and of the rows that were chosen; still to be computed."""
         own = partial(self._partitions.consume, work)
         if self.reading.unit is None:
-            return self._map(own), []
-        large, _, chosen = self._choice
-        return self._map(own, large), [_delay(partial(self._partitions.consume_chosen, work))(chosen)]
+            return self._map(own)
+        units, chosen = self._choice
+        return [*self._map(own, units), _delay(partial(self._partitions.consume_chosen, work))(chosen)]
+
+    def _compare(self, seen: Sequence[Seen[Any]]) -> None:
+        """Compare what was seen of each partition, and last of the rows that were chosen, with earlier passes."""
+        parts = seen if self.reading.unit is None else seen[:-1]
+        self.compare(join_seen(None, parts))
+        if len(parts) < len(seen):
+            self.compare(seen[-1], self.declared.names)
 
     def _results(self, work: Consume[Result]) -> Iterator[Result]:
         """Yield what becomes of each partition, one after the other, and then of the rows that were chosen."""
-        parts, chosen = self._consume(work)
-        digests = []
-        for part in parts:
-            seen = _compute(part.compute)
-            digests.append(seen.digest)
-            yield seen.value
-        for rows in chosen:
-            yield _compute(rows.compute)
-        if digests:
-            self.compare(sum(digests[1:], digests[0]))
+        seen = []
+        for part in self._consume(work):
+            one = _compute(part.compute)
+            seen.append(_without_rows(one))
+            yield one.value
+        self._compare(seen)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Partitions come to this process one after the other."""
@@ -142,15 +151,15 @@ class DaskSource(PartitionedSource):
 
     def reduce(self, kernel: Kernel, size: int, norm: float, each: Kernel | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers in one graph."""
-        merge, (sums, chosen) = _delay(_merge), self._consume(SumRows(kernel, size, norm))
+        merge, sums = _delay(_merge), self._consume(SumRows(kernel, size, norm))
+        chosen = [] if self.reading.unit is None else [sums.pop()]
         while len(sums) > 1:
             sums = [merge(sums[j : j + FAN_IN]) for j in range(0, len(sums), FAN_IN)]
-        total, results = WholeSum(size, norm), _compute(lambda: import_optional("dask").compute(*sums, *chosen))
-        for one in results[: len(sums)]:
-            self.compare(one.digest)
+        results = _compute(lambda: import_optional("dask").compute(*sums, *chosen))
+        self._compare(results)
+        total = WholeSum(size, norm)
+        for one in results:
             total.merge(one.value)
-        for one in results[len(sums) :]:
-            total.merge(one)
         return total.to_floats()
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
@@ -162,7 +171,9 @@ def _compute(work: Callable[[], Any]) -> Any:
     """Return what Dask computes. Of an error only its type's name is passed on: the rest may show rows."""
     try:
         result = work()
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
         result = Failure(type(error).__name__)
     for one in result if isinstance(result, tuple) else (result,):
         if isinstance(one, Failure):  # outside of the except block, or the error would come along as context

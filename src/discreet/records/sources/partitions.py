@@ -1,8 +1,9 @@
 """Rows in partitions on several machines: what is done with one partition, and what the passes over all have in common.
 
 Each partition is read as an array or a table of its own, in blocks of the same size as everywhere, and gives a
-``WholeSum``. So no order, no retry and no number of workers changes a bit of a sum, and where partitions are whole
-blocks it has the bits that it has in one process.
+``WholeSum``. So no order of partitions, no retry and no number of workers changes a bit of a sum, and where partitions
+are whole blocks it has the bits that it has in one process. (Rows in another order within a partition are other blocks:
+the sum is then within the float error that is charged.)
 
 **A person's rows.** With a privacy unit there are two passes before. First the rows of each unit are counted. Then all
 rows of the units that have more than ``max_rows`` come together in one place, where ``row_choice`` chooses among them.
@@ -10,7 +11,8 @@ A sum is over the chosen rows, and in every partition over the rows of all other
 position: rows may come in another order, or in other partitions, each time they are computed.
 
 **One snapshot.** The rows themselves must be the same in every pass. Each pass adds up a fingerprint of the rows that
-it read (``row_digest``). Where two passes differ, the data changed or were computed otherwise the second time, and the
+it read (``row_digest``), and says by which counts of units it left out rows and chose among others: an engine may
+compute these again too. Where two passes differ, the data changed or were computed otherwise the second time, and the
 fit or the answer ends with ``CHANGED``, which is the same text whatever the rows are. What was spent stays spent.
 
 **Silence.** A task of ours that fails returns the name of its error's type as a value: engines log the errors of their
@@ -21,7 +23,7 @@ rows: protect their logs as you protect the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -65,8 +67,8 @@ class Failure:
     def describe(self, engine: str) -> str:
         """Return an error's text for a user, which shows nothing of it."""
         return (
-            f"a {self.error} on a {engine} worker; its text is kept back, since it may show rows. To see it, run the "
-            "kernel on a public NumPy array, or compute the collection yourself"
+            f"{engine} failed with the error {self.error}; its text is kept back, since it may show rows. To see it, "
+            "run the kernel on a public NumPy array, or compute the collection yourself"
         )
 
 
@@ -84,15 +86,68 @@ class Guarded:
                     return part
         try:
             return self.work(*given)
-        except Exception as error:
+        except BaseException as error:  # engines log what else there is
             return Failure(type(error).__name__)
 
 
 class Seen(NamedTuple, Generic[Result]):
-    """What was made of rows, and their fingerprint."""
+    """What was made of rows, with what tells whether they are the same rows in every pass.
+
+    Attributes
+    ----------
+    value : object
+    digest : RowDigest
+        The fingerprint of the rows.
+    choices : frozenset of int
+        The fingerprints of the counts of units (``UnitCounts.hashed``) by which rows were left out.
+    """
 
     value: Result
     digest: RowDigest
+    choices: frozenset[int] = frozenset()
+
+
+class UnitCounts(NamedTuple):
+    """What is known of some units: those of too many rows, how many rows units have, and a fingerprint.
+
+    Attributes
+    ----------
+    large : array of int
+        The keyed hashes of units of more than ``max_rows`` rows. If another unit has the hash of one of them, its rows
+        are chosen among too, which changes nothing. So no name of a unit is in a task, or where an engine writes it.
+    sizes : tuple of int
+        See ``count_sizes``.
+    hashed : int
+        The sum over rows of the hash of their unit, as in ``RowDigest``.
+    """
+
+    large: Words
+    sizes: Sizes
+    hashed: int
+
+    def joined(self, other: UnitCounts) -> UnitCounts:
+        """Return the same of other units too."""
+        one, several, more = (a + b for a, b in zip(self.sizes, other.sizes, strict=True))
+        large = np.concatenate([self.large, other.large])
+        return UnitCounts(large, (one, several, more), (self.hashed + other.hashed) & WORD)
+
+
+NO_UNITS = UnitCounts(np.empty(0, dtype=np.uint64), (0, 0, 0), 0)
+
+
+class Prepared(NamedTuple):
+    """A partition as declared rows, of which those count that ``keep`` says, and the hash of each row's unit."""
+
+    rows: DeclaredRows
+    who: Words | None
+    choices: frozenset[int]
+
+
+class NamedRows(NamedTuple):
+    """Rows, with the name of each row's unit."""
+
+    names: list[str]
+    rows: DeclaredRows
 
 
 @dataclass(frozen=True)
@@ -113,39 +168,57 @@ class Partitions:
     names: tuple[str, ...] | None
     key: DigestKey
 
-    def open(self, part: Any, left_out: Collection[str] = ()) -> LocalSource:
-        """Return a partition as a source, of which the rows of some units are left out."""
+    def open(self, part: Any) -> LocalSource:
+        """Return a partition as a source."""
         source: LocalSource
-        if isinstance(part, Prepared):
-            source = _PreparedRows(part, self.declared)
-        elif self.names is None:
+        if self.names is None:
             source = TableSource(nw.from_native(part, eager_only=True), self.declared)
         else:
             source = ArraySource(check_array(part), self.names, self.declared)
-        source.reading, source.left_out = self.reading, left_out
+        source.reading = self.reading
         return source
 
-    def prepare(self, part: Any) -> Prepared:
+    def prepare(self, part: Any, units: UnitCounts | None) -> Prepared:
         """Return a partition as declared rows in memory, for an engine whose own reading takes longer than a step."""
-        source = self.open(part)
-        units = None if self.declared.unit is None else source.count_units()
+        source, keep, who = self.open(part), None, None
+        if units is not None:
+            who, codes = self._leave_out(source, units)
+            keep = codes >= 0
         rows = DeclaredRows.joined([self.declared.empty_rows(), *source.read(self.declared)])
-        return Prepared(rows, units, None if units is None else self.key.hash_units(*units))
+        return Prepared(rows._replace(keep=keep), who, _choices(units))
 
-    def consume(self, work: Consume[Result], part: Any, left_out: Collection[str] = ()) -> Seen[Result]:
-        """Return what becomes of the rows of a partition that count, and the fingerprint of all of its rows."""
-        source, seen, who = self.open(part, left_out), [RowDigest()], None
+    def _leave_out(self, source: LocalSource, units: UnitCounts) -> tuple[Words, NDArray[np.int64]]:
+        """Leave out the rows of units of too many rows; return the hash of each row's unit, and whose it is or −1."""
+        known, codes = source.count_units()
+        who = self.key.hash_units(known, codes)
+        codes = np.where(np.isin(who, units.large), -1, codes)
+        source.counted = known, codes
+        return who, codes
+
+    def consume(self, work: Consume[Result], part: Any, units: UnitCounts | None = None) -> Seen[Result]:
+        """Return what becomes of the rows of a partition that count, and the fingerprint of all of its rows.
+
+        Parameters
+        ----------
+        work : callable
+        part : table, array or Prepared
+        units : UnitCounts or None
+            What is known of the units of all partitions; None where each row stands for itself.
+        """
+        seen = [RowDigest()]
         if isinstance(part, Prepared):
-            who = part.who
-        elif self.reading.unit is not None:
-            source.counted = source.count_units()
-            who = self.key.hash_units(*source.counted)
-        value = work(self.reading, watch_rows(source.read_declared(), self.key, who, seen))
-        return Seen(value, sum(seen[1:], seen[0]))
+            slabs, who, choices = iter([self.reading.select_columns(part.rows, self.declared)]), part.who, part.choices
+        else:
+            source, choices = self.open(part), _choices(units)
+            who = None if units is None else self._leave_out(source, units)[0]
+            slabs = source.read_declared()
+        value = work(self.reading, watch_rows(slabs, self.key, who, seen))
+        return Seen(value, sum(seen[1:], seen[0]), choices)
 
-    def consume_chosen(self, work: Consume[Result], rows: DeclaredRows) -> Result:
-        """Return what becomes of rows that were chosen already: all of them count."""
-        return work(replace(self.reading, unit=None), iter([self.reading.select_columns(rows, self.declared)]))
+    def consume_chosen(self, work: Consume[Result], chosen: Seen[DeclaredRows]) -> Seen[Result]:
+        """Return what becomes of rows that were chosen already, all of which count; with what they were chosen from."""
+        rows = self.reading.select_columns(chosen.value, self.declared)
+        return Seen(work(replace(self.reading, unit=None), iter([rows])), chosen.digest, chosen.choices)
 
     def count(self, part: Any) -> dict[str, int]:
         """Return how many rows each unit has in a partition."""
@@ -156,67 +229,23 @@ class Partitions:
     def add_up_units(self, counts: Iterable[tuple[str, int]]) -> UnitCounts:
         """Return what is known of units, from how many rows each of them has."""
         names, rows = zip(*counts, strict=True) if (counts := list(counts)) else ((), ())
-        most, sizes = self.declared.max_rows, np.array(rows, dtype=np.int64)
-        large = frozenset(name for name, number in counts if number > most)
-        hashed = int((self.key.hash_names(names) * sizes.astype(np.uint64)).sum(dtype=np.uint64))
-        return UnitCounts(large, count_sizes(sizes, most), hashed)
+        most, sizes, who = self.declared.max_rows, np.array(rows, dtype=np.int64), self.key.hash_names(names)
+        hashed = int((who * sizes.astype(np.uint64)).sum(dtype=np.uint64))
+        return UnitCounts(who[sizes > most], count_sizes(sizes, most), hashed)
 
-    def read_large_units(self, part: Any, large: Collection[str]) -> Seen[NamedRows]:
-        """Return the rows of some units, with their names, and the fingerprint of all rows, of all declared columns."""
+    def read_large_units(self, part: Any, units: UnitCounts) -> Seen[NamedRows]:
+        """Return the rows of units of too many rows, with their names, and the fingerprint of all declared rows."""
         source, seen = self.open(part), [RowDigest()]
-        units, codes = source.count_units()
-        some = units.find(UnitCells(sorted(large)))
-        places = np.flatnonzero(np.isin(codes, some[some >= 0]))
-        watched = watch_rows(source.read(self.declared), self.key, self.key.hash_units(units, codes), seen)
-        rows = NamedRows(units.names(codes[places]), take_rows(watched, places, self.declared.empty_rows()))
-        return Seen(rows, sum(seen[1:], seen[0]))
+        known, codes = source.count_units()
+        who = self.key.hash_units(known, codes)
+        places = np.flatnonzero((codes >= 0) & np.isin(who, units.large))
+        watched = watch_rows(source.read(self.declared), self.key, who, seen)
+        rows = NamedRows(known.names(codes[places]), take_rows(watched, places, self.declared.empty_rows()))
+        return Seen(rows, sum(seen[1:], seen[0]), _choices(units))
 
 
-class Prepared(NamedTuple):
-    """A partition as declared rows, with its units and the hash of each row's unit, if there are units."""
-
-    rows: DeclaredRows
-    units: tuple[Units, NDArray[np.int64]] | None
-    who: Words | None
-
-
-class _PreparedRows(LocalSource):
-    """Rows that were read before."""
-
-    kind = "prepared rows"
-
-    def __init__(self, held: Prepared, declared: Reading) -> None:
-        super().__init__(declared)
-        self._held, self.counted = held.rows, held.units
-
-    def rows(self) -> int:
-        return len(self._held.codes)
-
-    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
-        yield reading.select_columns(self._held, self.declared)
-
-
-class UnitCounts(NamedTuple):
-    """What is known of some units: those of too many rows, how many rows units have, and a fingerprint.
-
-    The fingerprint is the sum over rows of the hash of their unit, as in ``RowDigest``.
-    """
-
-    large: frozenset[str]
-    sizes: Sizes
-    hashed: int
-
-    def joined(self, other: UnitCounts) -> UnitCounts:
-        """Return the same of other units too."""
-        one, several, more = (a + b for a, b in zip(self.sizes, other.sizes, strict=True))
-        return UnitCounts(self.large | other.large, (one, several, more), (self.hashed + other.hashed) & WORD)
-
-
-class NamedRows(NamedTuple):
-    """Rows, with the name of each row's unit."""
-
-    names: list[str]
-    rows: DeclaredRows
+def _choices(units: UnitCounts | None) -> frozenset[int]:
+    return frozenset() if units is None else frozenset({units.hashed})
 
 
 def choose_among(declared: Reading, parts: Sequence[Seen[NamedRows]]) -> Seen[DeclaredRows]:
@@ -225,7 +254,14 @@ def choose_among(declared: Reading, parts: Sequence[Seen[NamedRows]]) -> Seen[De
     rows = DeclaredRows.joined([declared.empty_rows(), *(part.value.rows for part in parts)])
     units = Units("text")  # a name is text, whatever it was read from
     kept = choose_rows(units.add([UnitCells(names)]), units.names, rows, declared.max_rows, declared.order)
-    return Seen(rows.take(np.flatnonzero(kept)), sum((part.digest for part in parts), RowDigest()))
+    return join_seen(rows.take(np.flatnonzero(kept)), parts)
+
+
+def join_seen(value: Result, parts: Iterable[Seen[Any]]) -> Seen[Result]:
+    """Return a value that was made of several others, with what is known of the rows of all."""
+    parts = list(parts)
+    choices = frozenset[int]().union(*(part.choices for part in parts))
+    return Seen(value, sum((part.digest for part in parts), RowDigest()), choices)
 
 
 def make_blocks(reading: Reading, slabs: Iterator[DeclaredRows]) -> list[Block]:
@@ -276,10 +312,12 @@ class PartitionedSource(Source):
     def _partitions(self) -> Partitions:
         return Partitions(self.declared, self.reading, self._names, self._cache("key", DigestKey.draw))
 
-    def compare(self, digest: RowDigest, columns: tuple[str, ...] | None = None) -> None:
-        """Raise where a pass saw other rows than the passes before, of whatever columns both read."""
-        names = self.reading.names if columns is None else columns
+    def compare(self, seen: Seen[Any], columns: tuple[str, ...] | None = None) -> None:
+        """Raise where a pass saw other rows than the passes before, of whatever columns both read, or other choices."""
+        names, digest = self.reading.names if columns is None else columns, seen.digest
         self.compare_facts({"rows": digest.rows, "units": digest.units, names: digest.cells})
+        for choice in seen.choices:
+            self.compare_facts({"units": choice})
 
     def has_seen(self, columns: tuple[str, ...]) -> bool:
         """Return whether there was a pass over these columns before."""

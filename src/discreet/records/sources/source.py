@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain, islice
@@ -135,13 +135,10 @@ class LocalSource(Source):
 
     Attributes
     ----------
-    left_out : collection of str
-        For a partition: units whose rows are left out, since others have chosen among them already.
     counted : tuple or None
-        For a partition: what ``count_units`` returned before.
+        For a partition: the units, and whose each row is; −1 for rows among which others have chosen already.
     """
 
-    left_out: Collection[str] = ()
     counted: tuple[Units, NDArray[np.int64]] | None = None
 
     @abstractmethod
@@ -163,9 +160,6 @@ class LocalSource(Source):
     def _choose(self) -> tuple[NDArray[np.bool_], Sizes]:
         """Return which rows are within the limit of their unit, one byte a row, and how many rows units have."""
         units, codes = self.count_units()
-        if self.left_out:
-            out = units.find(UnitCells(list(self.left_out)))
-            codes = np.where(np.isin(codes, out[out >= 0]), -1, codes)
         most, order = self.declared.max_rows, self.declared.order
         within = select_rows(codes, most, self.declared_rows, units.names, order)
         return within, count_sizes(np.bincount(codes[codes >= 0]), most)

@@ -11,9 +11,10 @@ columns on, the partitions are kept by the executors as arrays, in memory or on 
 records any more. A partition that is lost is made again from the data frame, and the fingerprint tells if it has become
 another one.
 
-**A person's rows.** Spark counts the rows of each unit, after a shuffle by name. The names of units that have more than
-``max_rows``, and the rows of these units, come to the driver, which chooses among them (``row_choice``) and keeps the
-chosen ones. So its memory must hold the rows of those who have too many; with ``max_rows`` larger there are fewer.
+**A person's rows.** Spark counts the rows of each unit, after a shuffle by name. Keyed hashes of the units that have
+more than ``max_rows`` go into the tasks, and the rows of these units come to the driver, which chooses among them
+(``row_choice``) and keeps the chosen ones. So its memory must hold the rows of those who have too many; with
+``max_rows`` larger there are fewer.
 
 The rows of a partition are held in memory by the Python process that reads it. Partitions of some 10⁵ to 10⁷ cells are
 usual; ``frame.repartition(n)`` makes more of them.
@@ -25,6 +26,8 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
+from inspect import signature
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -36,6 +39,7 @@ from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.frames import check_types, empty_table, import_optional
 from discreet.records.sources.partitions import (
     CHANGED,
+    NO_UNITS,
     Consume,
     Failure,
     GatherRows,
@@ -46,9 +50,9 @@ from discreet.records.sources.partitions import (
     SumRows,
     UnitCounts,
     choose_among,
+    join_seen,
     make_blocks,
 )
-from discreet.records.sources.row_digest import RowDigest
 from discreet.records.sources.source import Kernel, Sizes
 from discreet.records.sources.whole_sums import WholeSum
 
@@ -72,13 +76,45 @@ def read_batches(batches: Iterable[Any], names: Sequence[str]) -> Any:
 
 def check_columns(frame: Any, reading: Reading) -> None:
     """Check the types of the columns that are read: those in which Spark hands them over as Arrow."""
-    to_arrow_schema = import_optional("pyspark.sql.pandas.types").to_arrow_schema
+    to_arrow_type = import_optional("pyspark.sql.pandas.types").to_arrow_type
+    types = []
+    for name, column in zip(dict.fromkeys(reading.needed), select_columns(frame, reading).schema, strict=True):
+        try:
+            zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+            types.append((name, to_arrow_type(column.dataType, **zone)))
+        except Exception:  # for types that Arrow has not; it is about no row
+            raise ValueError(
+                f"the column {name!r} has the type {column.dataType.simpleString()}: expected numbers, text or dates; "
+                f"write frame.withColumn({name!r}, …) with a cast, or select one of its fields"
+            ) from None
+    schema = import_optional("pyarrow").schema(types)
+    check_types(nw.from_native(empty_table(schema), eager_only=True), reading)
+
+
+def check_session(frame: Any) -> None:
+    """Raise where rows are still to come, or where the executors' Python has another version of this library."""
+    if frame.isStreaming:
+        raise ValueError("data is a streaming data frame: expected rows that stay; write it to a table and read that")
+    session = frame.sparkSession
+    own = _own_version()
+    if getattr(session, "_discreet_version", None) == own:
+        return
+    run = _for_each_partition(_own_version, ("id",))
     try:
-        types = empty_table(to_arrow_schema(select_columns(frame, reading).schema))
-        types = types.rename_columns(list(dict.fromkeys(reading.needed)))
-    except TypeError as error:  # it names a type, and no value
-        raise ValueError(f"a declared column has a type that cannot be read: {error}; cast it first") from None
-    check_types(nw.from_native(types, eager_only=True), reading)
+        (row,) = session.range(1).coalesce(1).mapInArrow(run, RESULT).collect()
+        there = pickle.loads(row["result"])
+    except Exception as error:
+        there = type(error).__name__
+    if there != own:
+        raise RuntimeError(
+            f"the executors' Python does not have discreet {own} (it answers {there!r}): install the same "
+            "version there, or name the Python that has it in the variable PYSPARK_PYTHON before the session starts"
+        )
+    session._discreet_version = own  # once a session
+
+
+def _own_version(table: Any = None) -> str:
+    return str(import_module("discreet").__version__)
 
 
 def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -169,6 +205,7 @@ class SparkSource(PartitionedSource):
     def __init__(self, frame: Any, reading: Reading) -> None:
         super().__init__(reading)
         check_columns(frame, reading)
+        check_session(frame)
         self._data = frame
 
     def _run(self, frame: Any, names: Iterable[str], work: Callable[[Any], Result]) -> list[Result]:
@@ -187,23 +224,30 @@ class SparkSource(PartitionedSource):
         return [one for one in results if one is not None]
 
     @property
-    def _choice(self) -> tuple[UnitCounts, DeclaredRows]:
+    def _choice(self) -> tuple[UnitCounts, Seen[DeclaredRows]]:
         """What is known of the units, and the rows that count of those of too many."""
         return self._cache("choice", self._choose)
 
-    def _choose(self) -> tuple[UnitCounts, DeclaredRows]:
+    def _choose(self) -> tuple[UnitCounts, Seen[DeclaredRows]]:
         own, names = self._partitions, tuple(dict.fromkeys(self.declared.needed))
         frame = select_columns(self._data, self.declared)
         counts = frame.mapInArrow(_count_units(own, names), COUNTED).groupBy("name", "failed").sum("rows")
-        units = UnitCounts(frozenset(), (0, 0, 0), 0)
+        units = NO_UNITS
         for some in self._run(counts, ("name", "failed", "rows"), partial(_add_up_units, own)):
             units = units.joined(some)
         self.compare_facts({"units": units.hashed})
-        if not units.large:
-            return units, self.declared.empty_rows()
-        seen = choose_among(self.declared, self._run(frame, names, partial(own.read_large_units, large=units.large)))
-        self.compare(seen.digest, self.declared.names)
-        return units, seen.value
+        parts = self._run(frame, names, partial(own.read_large_units, units=units)) if len(units.large) else []
+        chosen: Seen[DeclaredRows] = self._guard(partial(choose_among, self.declared), parts)
+        if parts:
+            self.compare(chosen, self.declared.names)
+        return units, chosen
+
+    def _guard(self, work: Callable[..., Any], *given: Any) -> Any:
+        """Return what becomes of rows on the driver; of an error its type alone."""
+        result = Guarded(work)(*given)
+        if isinstance(result, Failure):
+            raise RuntimeError(result.describe("Spark"))
+        return result
 
     @property
     def _kept(self) -> _Kept:
@@ -211,14 +255,17 @@ class SparkSource(PartitionedSource):
 
         def prepare() -> _Kept:
             names = tuple(dict.fromkeys(self.declared.needed))
-            task = _for_each_partition(self._partitions.prepare, names)
+            units = None if self.declared.unit is None else self._choice[0]
+            task = _for_each_partition(partial(self._partitions.prepare, units=units), names)
             return _Kept(_compute(lambda: select_columns(self._data, self.declared).mapInArrow(task, RESULT)))
 
         return self._cache("kept", prepare)
 
     def rows(self) -> int:
         """Return how many rows there are, counted by Spark."""
-        return int(_compute(self._data.count))
+        rows = int(_compute(self._data.count))
+        self.compare_facts({"rows": rows})
+        return rows
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more; counted by Spark."""
@@ -226,20 +273,19 @@ class SparkSource(PartitionedSource):
 
     def _consume(self, work: Consume[Result]) -> Iterator[Result]:
         """Yield what becomes of each partition, and of the rows that were chosen."""
-        own, chosen, large = self._partitions, None, frozenset[str]()
+        own, units, chosen = self._partitions, None, None
         if self.reading.unit is not None:
             units, chosen = self._choice
-            large = units.large
-        task = partial(own.consume, work, left_out=large)
+        task = partial(own.consume, work, units=units)
         if self.has_seen(self.reading.names):
             results: list[Seen[Result]] = self._collect(self._kept.frame, _for_each_prepared(task))
         else:
             frame = select_columns(self._data, self.reading)
             results = self._run(frame, dict.fromkeys(self.reading.needed), task)
-        self.compare(sum((one.digest for one in results), RowDigest()))
+        self.compare(join_seen(None, results))
         yield from (one.value for one in results)
         if chosen is not None:
-            yield own.consume_chosen(work, chosen)
+            yield self._guard(partial(own.consume_chosen, work), chosen).value
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute, which come to the driver."""
@@ -262,8 +308,8 @@ def _compute(work: Callable[[], Any]) -> Any:
     """Return what Spark computes. Of an error only its type's name is passed on: the rest may show rows."""
     try:
         return work()
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
         failure = Failure(type(error).__name__)
-    # Outside of the except block, or the error would come along. Our own tasks raise nothing once they have started.
-    hint = "; or do the executors' Python processes lack discreet? PYSPARK_PYTHON says which Python they run"
-    raise RuntimeError(failure.describe("Spark") + (hint if failure.error == "PythonException" else ""))
+    raise RuntimeError(failure.describe("Spark"))  # outside of the except block, or the error would come along

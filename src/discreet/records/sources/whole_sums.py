@@ -34,11 +34,13 @@ Proof, coordinate by coordinate (|·| and ≤ are meant so).
 
 In one coordinate j that is γ_n Σ_i|c_ij| + 2⁻⁷⁶·NB + 4.2u·Σ_i|c_ij|, for queries whose proof goes by coordinates.
 
-The bound asks for kernels that sum in float64, and for N·B below 2¹⁰⁰⁰, so that nothing overflows. It is about the
-floats c_i that the kernel has computed; how far these are from the ideal contributions is for the query to say.
+The bound asks for kernels that sum in float64, and for B above 2⁻⁹⁰⁰ and N·B below 2¹⁰⁰⁰, so that nothing under- or
+overflows. It is about the floats c_i that the kernel has computed; how far these are from the ideal contributions is
+for the query to say.
 
 A kernel that breaks its contract (a NaN, an infinity, a sum that no rows within the bound could have) raises nothing,
-since an error would tell of a row: what is not finite counts as 0, and what is too large as the largest that fits.
+since an error would tell of a row: what is not finite counts as 0, and what is too large as the largest that fits. The
+sum of a block is then wrong by more than one row: contributions must be finite for every row that can be declared.
 """
 
 from __future__ import annotations
@@ -134,7 +136,8 @@ class WholeSum:
         """Return the sum as floats."""
         up = self.low >> (LOW_BITS - 1)  # 1 where low is nearer to the next step of high
         high, low = (self.high + up).astype(np.float64), (self.low - (up << LOW_BITS)).astype(np.float64)
-        return np.asarray(np.ldexp(high * 2.0**LOW_BITS + low, -self.exponent))
+        with np.errstate(all="ignore"):
+            return np.asarray(np.ldexp(high * 2.0**LOW_BITS + low, -self.exponent))
 
 
 def sum_vectors(sums: Iterable[Array], size: int, norm: float) -> WholeSum:
