@@ -307,6 +307,7 @@ def place(request: Any, tmp_path: Any, monkeypatch: Any) -> Iterator[Place]:
         yield Place(tmp_path, running)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # PySpark's connections to its JVM
 @pytest.mark.parametrize("source", SOURCES)
 def test_one_person_moves_a_sum_by_their_own_rows_and_no_others(source: str, place: Place) -> None:
     write, short, long = SOURCES[source]

@@ -16,6 +16,9 @@ from discreet.records import Box, as_records
 from discreet.records.sources.partitions import CHANGED
 from spark_session import spark
 
+# PySpark's connections to its JVM are closed when they are collected.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
 BLOCK, PARTS = 50, 5
 BOX = Box([-3.0, -3.0, -3.0], [3.0, 3.0, 3.0])
 COLUMNS = ["a", "b", "c"]
