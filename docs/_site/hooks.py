@@ -24,7 +24,10 @@ log = logging.getLogger("mkdocs.hooks.examples")
 ROOT = Path(__file__).resolve().parents[2]
 
 # Pages with blocks of Python that are not run, and why. As few as can be.
-EXEMPT: dict[str, str] = {}
+EXEMPT: dict[str, str] = {
+    "clusters.md": "Spark needs a JVM; tests/records/test_spark.py runs the same calls",
+    "gpu.md": "a GPU is needed; tests/queries/test_fused.py runs the same calls",
+}
 
 OUTSIDE = re.compile(r"\]\((?:\.\./)+(?P<path>(?:src|examples|benchmarks|tests)/[\w/.-]+\.py)\)")
 NAMES = re.compile(r"^<!-- names of (?P<room>[\w.]+) -->$", re.MULTILINE)
