@@ -72,6 +72,11 @@ QUERIES: dict[str, Query] = {
 }
 
 
+def charge(query, setting):
+    """Return what is charged for the float error of a sum (``Setting.sensitivity``)."""
+    return query.float_error(setting.rows, float_error(query.summation_depth(setting.block_rows)))
+
+
 def asked_of(place):
     """Return what is asked in a place: in the short size all of it only in memory."""
     return (
@@ -220,7 +225,7 @@ def test_no_order_no_cut_and_no_source_leaves_the_charged_error(place, stored):
         neighbour = stored(place, changed.table())
         for name, query in queries.items():
             result, setting = computed(data, world.block_rows, query)
-            charged = query.float_error(setting.rows, setting.accumulation)
+            charged = charge(query, setting)
             share = distance(result, times(truth(name, world.x, world.codes), world.counts())) / charged
             if name not in worst or share > worst[name][0]:
                 worst[name] = share, world
@@ -352,7 +357,7 @@ def test_the_search_finds_a_sum_that_loses_digits(broken, stored):
     for _ in range(4):
         world = World(random_rows(rng), np.zeros((DISTINCT, 1), dtype=np.int64), random_order(rng), 16384)
         result, setting = computed(stored("numpy", world.table()), world.block_rows, query)
-        charged = query.float_error(setting.rows, setting.accumulation)
+        charged = charge(query, setting)
         worst = max(worst, distance(result, times(truth("moments", world.x, world.codes), world.counts())) / charged)
     measured(f"order-broken-{broken.__name__.lower()}", worst_share_of_charge=worst)
     assert worst > 1.0
@@ -378,7 +383,7 @@ def test_the_search_finds_a_sum_over_blocks_in_floats(stored, monkeypatch):
     query = Sum(SPACE)
     result, setting = computed(stored("numpy", world.table()), 1, query)
     ideal = times(truth("sum", world.x, world.codes), world.counts())
-    assert distance(result, ideal) > query.float_error(setting.rows, setting.accumulation)
+    assert distance(result, ideal) > charge(query, setting)
 
 
 def jumping(rng, d):

@@ -1,4 +1,4 @@
-"""Sources of rows, and sums over them: the interface, the loop over blocks, and a bound on the float error.
+"""Sources of rows, and sums over them: the interface, and the loop over blocks.
 
 **A source** gives its rows again each time it is asked: as blocks, or as the sum of a kernel over them. A kernel runs
 under ``numpy.errstate``, so that an overflow in some row makes no warning.
@@ -7,7 +7,6 @@ under ``numpy.errstate``, so that an overflow in some row makes no warning.
 synchronisation. The other way round is faster: one thread a core, each with a block of its own, and BLAS on one thread
 meanwhile. The result does not depend on the number of threads: the sums of blocks are added as whole numbers
 (``whole_sums``, which has the bound on the float error).
-
 """
 
 from __future__ import annotations
