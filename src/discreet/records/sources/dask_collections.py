@@ -21,7 +21,6 @@ from discreet.records.reading import Block, Reading
 from discreet.records.sources.frames import import_optional
 from discreet.records.sources.partitions import (
     Consume,
-    Failure,
     GatherRows,
     Guarded,
     PartitionedSource,
@@ -30,6 +29,7 @@ from discreet.records.sources.partitions import (
     SumRows,
     UnitCounts,
     choose_among,
+    compute_silently,
     join_seen,
     make_blocks,
 )
@@ -38,6 +38,9 @@ from discreet.records.sources.whole_sums import WholeSum
 
 FAN_IN = 16
 Result = TypeVar("Result")
+
+
+_compute = partial(compute_silently, "Dask")
 
 
 def _delay(work: Callable[..., Any]) -> Any:
@@ -165,17 +168,3 @@ class DaskSource(PartitionedSource):
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes; partitions come one after the other."""
         return np.concatenate([np.empty((0, width)), *self._results(GatherRows(kernel, width))])
-
-
-def _compute(work: Callable[[], Any]) -> Any:
-    """Return what Dask computes. Of an error only its type's name is passed on: the rest may show rows."""
-    try:
-        result = work()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        result = Failure(type(error).__name__)
-    for one in result if isinstance(result, tuple) else (result,):
-        if isinstance(one, Failure):  # outside of the except block, or the error would come along as context
-            raise RuntimeError(one.describe("Dask"))
-    return result

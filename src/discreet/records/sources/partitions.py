@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import narwhals as nw
 import numpy as np
@@ -88,6 +88,20 @@ class Guarded:
             return self.work(*given)
         except BaseException as error:  # engines log what else there is
             return Failure(type(error).__name__)
+
+
+def compute_silently(engine: str, work: Callable[[], Result]) -> Result:
+    """Return what an engine computes. Of an error, raised or handed on, only its type's name comes out."""
+    try:
+        result: Any = work()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        result = Failure(type(error).__name__)
+    for one in result if isinstance(result, tuple | list) else (result,):
+        if isinstance(one, Failure):  # outside of the except block, or the error would come along as context
+            raise RuntimeError(one.describe(engine))
+    return cast("Result", result)
 
 
 class Seen(NamedTuple, Generic[Result]):

@@ -50,6 +50,7 @@ from discreet.records.sources.partitions import (
     SumRows,
     UnitCounts,
     choose_among,
+    compute_silently,
     join_seen,
     make_blocks,
 )
@@ -57,6 +58,7 @@ from discreet.records.sources.source import Kernel, Sizes
 from discreet.records.sources.whole_sums import WholeSum
 
 Result = TypeVar("Result")
+_compute = partial(compute_silently, "Spark")
 RESULT = "part int, result binary"
 COUNTED = "name string, rows bigint, failed string"
 
@@ -217,10 +219,7 @@ class SparkSource(PartitionedSource):
         rows = _compute(lambda: frame.mapInArrow(task, RESULT).collect())
         if len({row["part"] for row in rows}) < len(rows):
             raise RuntimeError(CHANGED)
-        results = [pickle.loads(row["result"]) for row in rows]  # which our own tasks wrote
-        for one in results:
-            if isinstance(one, Failure):
-                raise RuntimeError(one.describe("Spark"))
+        results = _compute(lambda: [pickle.loads(row["result"]) for row in rows])  # which our own tasks wrote
         return [one for one in results if one is not None]
 
     @property
@@ -237,17 +236,10 @@ class SparkSource(PartitionedSource):
             units = units.joined(some)
         self.compare_facts({"units": units.hashed})
         parts = self._run(frame, names, partial(own.read_large_units, units=units)) if len(units.large) else []
-        chosen: Seen[DeclaredRows] = self._guard(partial(choose_among, self.declared), parts)
+        chosen: Seen[DeclaredRows] = _compute(lambda: choose_among(self.declared, parts))
         if parts:
             self.compare(chosen, self.declared.names)
         return units, chosen
-
-    def _guard(self, work: Callable[..., Any], *given: Any) -> Any:
-        """Return what becomes of rows on the driver; of an error its type alone."""
-        result = Guarded(work)(*given)
-        if isinstance(result, Failure):
-            raise RuntimeError(result.describe("Spark"))
-        return result
 
     @property
     def _kept(self) -> _Kept:
@@ -285,7 +277,7 @@ class SparkSource(PartitionedSource):
         self.compare(join_seen(None, results))
         yield from (one.value for one in results)
         if chosen is not None:
-            yield self._guard(partial(own.consume_chosen, work), chosen).value
+            yield _compute(partial(own.consume_chosen, work, chosen)).value
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute, which come to the driver."""
@@ -302,14 +294,3 @@ class SparkSource(PartitionedSource):
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes."""
         return np.concatenate([np.empty((0, width)), *self._consume(GatherRows(kernel, width))])
-
-
-def _compute(work: Callable[[], Any]) -> Any:
-    """Return what Spark computes. Of an error only its type's name is passed on: the rest may show rows."""
-    try:
-        return work()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        failure = Failure(type(error).__name__)
-    raise RuntimeError(failure.describe("Spark"))  # outside of the except block, or the error would come along
