@@ -219,7 +219,7 @@ def test_stored_tables_are_read_and_their_types_stated(folder, suffix):
         f"query people.{suffix} mean age{table} --by smokes --bounds age=0:120 --classes smokes=true,false"
         " --ledger budget.ledger --limit 20:1e-6 --share 1 --json"
     ).data
-    assert [row["group"] for row in reply["answer"]] == ["true", "false"]
+    assert [row["smokes"] for row in reply["answer"]] == ["true", "false"]
     assert reply["answer"][0]["value"] == pytest.approx(30.0, abs=5.0)
     assert discreet("budget show budget.ledger --json").data["datasets"][0]["name"] == (
         "main.first" if table else "people"
@@ -240,8 +240,8 @@ def test_questions_in_many_forms_and_their_price(folder):
     assert discreet(f"query people.csv mean age --epsilon 4 {common}").code == 3
     assert not Path("people.ledger").exists()
     shown = discreet(f"query people.csv median age --by income --step 1 {common} --share 0.2")
-    assert shown.out.startswith("median of age by income, from rows without gaps in age and income\n\ngroup ")
-    assert re.search(r"^group +value +low +high\nbelow +\d+ ", shown.out, re.MULTILINE)
+    assert shown.out.startswith("median of age by income, from rows without gaps in age and income\n\nincome ")
+    assert re.search(r"^income +value +low +high\nbelow +\d+ ", shown.out, re.MULTILINE)
     assert shown.out.rstrip().endswith("% is left")
 
 

@@ -175,6 +175,7 @@ def instances(d, radius, seed=0, most=2):
     for name in TRACED:
         made = makers[name](rng, d, radius)
         boxes = [query for query in made if not query.dimension or isinstance(query.space, Box)]
+        boxes = [query for query in boxes if np.size(getattr(query, "categories", 1)) == 1]  # the rows have one column
         for query in boxes[:: max(1, len(boxes) // most)][:most]:
             box = query.space if query.dimension else Box([-1.0], [1.0])
             columns = {

@@ -217,7 +217,7 @@ class TestTables:
     def test_rows_of_groups_and_columns(self):
         result = st.mean(TABLE, ["age", "bmi"], by="ward", epsilon=1.0, schema=SCHEMA)
         frame = pd.DataFrame(result.table())
-        assert list(frame.columns) == ["group", "column", "value", "low", "high", "which_rows"]
+        assert list(frame.columns) == ["ward", "column", "value", "low", "high", "which_rows"]
         assert len(frame) == 6
         assert ((frame["low"] <= frame["value"]) & (frame["value"] <= frame["high"])).all()
         assert frame["value"].tolist() == result.value.ravel().tolist()
@@ -229,7 +229,7 @@ class TestTables:
         assert [row["level"] for row in st.quantiles(TABLE, [0.2, 0.8], "age", **how).table()] == [0.2, 0.8]
         assert [row["ward"] for row in st.histogram(TABLE, "ward", **how).table()] == WARDS
         assert st.histogram(TABLE, "age", bins=[0, 50, 120], **how).table()[0]["age"] == (0.0, 50.0)
-        assert [row["group"] for row in st.median(TABLE, "age", by="ward", **how).table()] == WARDS
+        assert [row["ward"] for row in st.median(TABLE, "age", by="ward", **how).table()] == WARDS
         assert len(st.median(TABLE, "age", **how).table()) == 1
 
 

@@ -27,6 +27,7 @@ COLUMNS = {
     "y": dp.Number(-3, 10),
     "w": dp.Number(0, 2),
     "g": dp.Category(["a", "b", "c"]),
+    "h": dp.Category(["d", "e"]),
 }
 ROWS = dp.Schema(COLUMNS)
 PERSONS = dp.Schema(COLUMNS, unit="person", max_rows=3)
@@ -36,18 +37,18 @@ ASKED = {
     "sum": lambda c, **how: st.sum(c, BOTH, **how),
     "sum by, weighted": lambda c, **how: st.sum(c, BOTH, by="g", weights="w", **how),
     "mean": lambda c, **how: st.mean(c, BOTH, **how),
-    "mean by, weighted": lambda c, **how: st.mean(c, BOTH, by="g", weights="w", **how),
+    "mean by, weighted": lambda c, **how: st.mean(c, BOTH, by=["g", "h"], weights="w", **how),
     "loose mean": lambda c, **how: st.mean(c, BOTH, loose=True, weights="w", **how),
     "trimmed mean": lambda c, **how: st.trimmed_mean(c, "x", weights="w", **how),
     "variance": lambda c, **how: st.variance(c, BOTH, by="g", weights="w", **how),
     "covariance": lambda c, **how: st.covariance(c, BOTH, by="g", **how),
-    "quantiles by": lambda c, **how: st.quantiles(c, [0.1, 0.2, 0.5, 0.7, 0.95], "x", by="g", step=0.5, **how),
+    "quantiles by": lambda c, **how: st.quantiles(c, [0.1, 0.2, 0.5, 0.7, 0.95], "x", by=["h", "g"], step=0.5, **how),
     "weighted quantile": lambda c, **how: st.quantile(c, 0.8, "x", weights="w", **how),
     "lower end": lambda c, **how: st.quantile(c, 0.0, "x", by="g", step=0.5, **how),
     "upper end": lambda c, **how: st.quantile(c, 1.0, "x", **how),
     "interquartile range": lambda c, **how: st.interquartile_range(c, "x", weights="w", **how),
     "count": lambda c, **how: st.count(c, by="g", **how),
-    "histogram": lambda c, **how: st.histogram(c, "x", by="g", **how),
+    "histogram": lambda c, **how: st.histogram(c, "x", by=["g", "h"], **how),
     "density": lambda c, **how: st.density(c, "x", **how),
     "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
 }
@@ -70,20 +71,27 @@ def extreme_row(rng, person):
     def number(low, high):
         return float(rng.choice([low, high, low, high, rng.uniform(low, high), np.nan, 1e308, -1e308]))
 
-    return number(0, 10), number(-3, 10), float(rng.choice([0.0, 1.0, 2.0, 2.0])), str(rng.choice(list("abc"))), person
+    return (
+        number(0, 10),
+        number(-3, 10),
+        float(rng.choice([0.0, 1.0, 2.0, 2.0])),
+        str(rng.choice(list("abc"))),
+        str(rng.choice(list("de"))),
+        person,
+    )
 
 
 def neighbours(rng, kind):
     """Return two curators whose rows are neighbours: a row, or a person of up to three rows, added or replaced."""
     number = int(rng.choice([3, 12, 60]))
     tied = rng.random() < 0.5
-    rest = [(5.0, 5.0, 2.0, "a", i) if tied else extreme_row(rng, i) for i in range(number)]
+    rest = [(5.0, 5.0, 2.0, "a", "d", i) if tied else extreme_row(rng, i) for i in range(number)]
     schema = PERSONS if kind.startswith("person") else ROWS
     times = (4, 4) if schema is PERSONS else (1, 1)  # the fourth row of a person does not count
     one, other = ([extreme_row(rng, -1)] * many for many in times)
     relation = "add-remove" if kind.endswith("added") else "replace-one"
     pair = (rest if kind.endswith("added") else rest + one, rest + other)
-    frames = [pd.DataFrame(rows, columns=["x", "y", "w", "g", "person"]) for rows in pair]
+    frames = [pd.DataFrame(rows, columns=["x", "y", "w", "g", "h", "person"]) for rows in pair]
     return [dp.Curator(frame, schema=schema, neighbors=relation, at_most=500) for frame in frames]
 
 
@@ -99,7 +107,7 @@ def move_of_quantiles(query, loss, setting, values, rng):
             if query.break_ties:
                 numbers = (numbers << TIE_BITS) | _bits_of(rows, drawn, rng)
             here = (numbers >= target.first) & (numbers <= target.last)
-            if query.by is not None:
+            if query.by:
                 here &= rows[:, 1] == target.group
             order = np.argsort(numbers[here], kind="stable")
             weights = None if query.weights is None else rows[here, -1].astype(np.int64)[order]

@@ -365,6 +365,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Within: lambda rng, d, radius: [Within(_adapted_moments(rng, d, radius), d, -0.5 * radius, 0.5 * radius)],
     Grouped: lambda rng, d, radius: [
         Grouped(_adapted_moments(rng, d, radius), 3, 0),
+        Grouped(Grouped(_adapted_moments(rng, d, radius), 2, 1), 3, 0),
         Grouped(Moments(Ball(radius, center=np.zeros(d)), (0.0, 1.0, 0.0)), 2, 1),
     ],
     Bins: lambda rng, d, radius: [

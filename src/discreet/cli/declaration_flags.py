@@ -202,11 +202,15 @@ def _is_value(cell: str) -> bool:
 
 
 def check_columns(
-    declared: Schema, names: Sequence[str], *, numbers: bool, by: str | None = None, weights: str | None = None
+    declared: Schema, names: Sequence[str], *, numbers: bool, by: Sequence[str] = (), weights: str | None = None
 ) -> None:
     """Raise where a named column is not declared, or is a category where the question needs numbers."""
     known = declared.names
-    for argument, name in [*(("columns", name) for name in names), ("by", by), ("weights", weights)]:
+    for argument, name in [
+        *(("columns", name) for name in names),
+        *(("by", name) for name in by),
+        ("weights", weights),
+    ]:
         if name is not None and name not in known:
             raise ArgumentError(
                 argument, name, f"a declared column, one of {format_names(known)}{suggest_name(name, known)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -69,7 +70,10 @@ def query(
     columns: Annotated[
         list[str] | None, typer.Argument(metavar="COLUMN", help="The declared columns.", show_default=False)
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", help="An answer for each category of this column.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help="An answer for each category of a column, or of several: ward,sex. Repeatable."),
+    ] = None,
     where: Where = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", help="What the answer costs; or:")] = None,
     share: Annotated[
@@ -112,8 +116,10 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
+    schema = declared_schema(declared)
+    groups = _parse_names(by or [], schema.names)
     flags = {
-        "by": by,
+        "by": groups,
         "where": where,
         "weights": weights,
         "step": step,
@@ -124,10 +130,9 @@ def query(
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
-    schema = declared_schema(declared)
     budget = None if limit is None else parse_limit(limit, neighbors)
     numbers = not issubclass(NAMES[statistic].result, Counts)
-    check_columns(schema, columns or [], numbers=numbers, by=by, weights=weights)
+    check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)
     called = name or dataset_name(place)
@@ -147,6 +152,11 @@ def query(
         if pricing is None or not pricing.admitted:
             return _answer_output(getattr(tried, asked)(**arguments), level)  # raises where it is not admitted
     return _answer_output(getattr(database(ledger), asked)(**arguments), level)
+
+
+def _parse_names(texts: list[str], known: Sequence[str]) -> list[str]:
+    """Return names of columns, which may be separated by commas; a declared name may itself contain one."""
+    return [name.strip() for text in texts for name in ([text] if text in known else text.split(","))]
 
 
 def _parse_bins(text: str | None) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from discreet.arguments import ArgumentError, format_value, iterable, positive
 from discreet.statistics import Statistic
+from discreet.statistics.groups import By
 from discreet.statistics.request import STATISTICS, RegisteredStatistic
 
 Returned = TypeVar("Returned")  # what the methods return: an answer, or a draft
@@ -78,7 +79,9 @@ class Draft:
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
         question = result._describe(self.statistic.replace("_", " "), names, logs)
-        return question if by is None else f"{question} by {by if isinstance(by, str) else format_value(by)}"
+        several = [] if by is None else by if isinstance(by, list) else [by]
+        named = ", ".join(one if isinstance(one, str) else format_value(one) for one in several)
+        return f"{question} by {named}" if named else question
 
     def __repr__(self) -> str:
         return f"<Draft: {self.description}>"
@@ -115,7 +118,7 @@ class RowArguments(CostArguments, total=False):
 class ColumnArguments(RowArguments, total=False):
     """What questions about columns take beside them; see ``Questions``."""
 
-    by: str | None
+    by: By | None
     weights: str | None
 
 
@@ -133,8 +136,8 @@ class Questions(ABC, Generic[Returned]):
 
     columns : str or list of str
         One column, or several.
-    by : str
-        A declared column of categories: an answer for each category, also for one without rows.
+    by : str or list of str
+        Declared columns of categories: an answer for each combination of their categories, also for one without rows.
     weights : str
         A declared column of non-negative weights.
     step : float
@@ -158,7 +161,7 @@ class Questions(ABC, Generic[Returned]):
 
     if TYPE_CHECKING:  # stubs of the methods that ``_method`` makes from the registry
 
-        def count(self, *, by: str | None = None, **request: Unpack[RowArguments]) -> Returned:
+        def count(self, *, by: By | None = None, **request: Unpack[RowArguments]) -> Returned:
             """Return the number of rows (within the limit of a person), or of those that meet a condition."""
 
         def sum(self, columns: Any, **request: Unpack[ColumnArguments]) -> Returned:
@@ -193,7 +196,7 @@ class Questions(ABC, Generic[Returned]):
             """Return the interquartile range of a column."""
 
         def histogram(
-            self, column: str, *, bins: Any = 10, by: str | None = None, **request: Unpack[RowArguments]
+            self, column: str, *, bins: Any = 10, by: By | None = None, **request: Unpack[RowArguments]
         ) -> Returned:
             """Return how many rows have each category of a column, or a number in each bin."""
 

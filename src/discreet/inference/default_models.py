@@ -221,6 +221,8 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
             f"an answer without weights, for which there is no model of rows; {YOUR_OWN} and a site for each of "
             f"{list(layout.columns)}",
         )
+    if len(answer.by) > 1:
+        raise ArgumentError("releases", UNSHOWN, f"an answer by one column, not {len(answer.by)}; {YOUR_OWN}")
     asked, d = "mean", len(answer.columns)
     if isinstance(answer, Covariance):
         asked = "covariance" if answer.least < 0.0 else "variance"

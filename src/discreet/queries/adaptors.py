@@ -9,7 +9,8 @@ B ≥ ‖c(x)‖ and D ≥ ‖c(x) − c(x')‖ in one of the norms:
   distance of two of them is largest where each of them is at an end: max(D, B).
 - ``Within``: c where a column lies in a public interval, otherwise 0: a weight of 0 or 1.
 - ``Grouped``: c in the place of the row's group, 0 in the places of all others. One row: B. Two rows of one group: D.
-  Two rows of different groups are orthogonal: √2·B in L2, 2·B in L1.
+  Two rows of different groups are orthogonal: √2·B in L2, 2·B in L1. A grouped query may be grouped again, by another
+  column: the same argument holds, with its own B and D.
 """
 
 from __future__ import annotations
@@ -254,7 +255,11 @@ class Grouped(_OnRows):
     @property
     def categories(self) -> tuple[int, ...]:
         """How many categories each column of them has, as far as the query looks at them."""
-        return (1,) * self.column + (self.groups,)
+        inner = super().categories
+        known = list(inner) if isinstance(inner, tuple) else [inner]
+        known += [1] * (self.column + 1 - len(known))
+        known[self.column] = self.groups
+        return tuple(known)
 
     @property
     def parts(self) -> Mapping[str, Part]:

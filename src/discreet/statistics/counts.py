@@ -25,8 +25,9 @@ from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
 from discreet.records.cells import format_day
 from discreet.scales import ColumnScale, as_days, place_of
+from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.request import Request, check_scale, statistic, unwrap
-from discreet.statistics.statistic import Statistic
+from discreet.statistics.statistic import Statistic, group_facts
 
 Array = NDArray[np.float64]
 
@@ -142,23 +143,20 @@ class CountsRequest(Request[Counts]):
     ----------
     query : Query
         The count over all rows.
-    by : str or None
-        The column of the groups.
+    by : tuple of str
+        The columns of the groups.
     facts : mapping
         Further fields of the answer.
     """
 
     query: Query
-    by: str | None
+    by: tuple[str, ...]
     facts: Mapping[str, Any]
 
     def plan(self) -> Inquiry[Counts]:
         """Return one question for all counts, in groups where ``by`` is given."""
-        query, groups = self.query, None
-        if self.by is not None:
-            place = self.curator.category_columns.index(self.by)
-            groups = self.curator.categories[place]
-            query = Grouped(query, len(groups), place)
+        groups = Groups.of(self.by, self.curator)
+        query = self.query if groups is None else groups.ask(self.query)
 
         def answer(measure: Measure) -> Counts:
             release = measure(query)
@@ -166,7 +164,7 @@ class CountsRequest(Request[Counts]):
             shape += () if isinstance(self.query, Count) else (self.query.size,)
             value = release.value.reshape(shape).copy() if shape else release.value.item()
             return Counts.from_releases(
-                value, self.curator, self.guarantee, [release], groups=groups, single=True, **self.facts
+                value, self.curator, self.guarantee, [release], **group_facts(groups), single=True, **self.facts
             )
 
         return self.make_inquiry([query], answer)
@@ -178,7 +176,7 @@ def count(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Counts]:
@@ -207,7 +205,8 @@ def count(
     True
     """
     curator, guarantee = Request.open(data, [], epsilon, delta, declared)
-    if by is None:
+    grouping = name_groups(by, curator)
+    if not grouping:
         curator = curator.counting()
         if curator.size.rows is not None:
             raise ValueError(
@@ -215,10 +214,9 @@ def count(
                 "be missing; count groups, or declare neighbors='add-remove'"
             )
     else:
-        by = curator.category_columns[place_of("by", by, curator.category_columns)]
-        curator = curator.only([by])
+        curator = curator.only(grouping)
     facts = {"columns": ("rows",)}
-    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=Count(), by=by, facts=facts)
+    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=Count(), by=grouping, facts=facts)
 
 
 @statistic()
@@ -229,7 +227,7 @@ def histogram(
     epsilon: float,
     delta: float = 0.0,
     bins: Any = 10,
-    by: str | None = None,
+    by: By | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Counts]:
@@ -273,8 +271,8 @@ def histogram(
         raise ArgumentError("column", column, f"a declared column, one of {', '.join(map(repr, named))}")
     if not (isinstance(column, str) and column in curator.category_columns):
         column = curator.columns[place_of("column", column, curator.columns)]
-    group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
-    curator = curator.only([column] if group is None else [column, group])
+    grouping = name_groups(by, curator)
+    curator = curator.only([column, *grouping])
     query: Query
     labels: tuple[Any, ...] | None
     edges: Array | None
@@ -286,7 +284,7 @@ def histogram(
         labels, edges, ends = _bin_edges(bins, check_scale(curator, place))
         query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
     facts = {"columns": (str(column),), "labels": labels, "edges": edges}
-    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=group, facts=facts)
+    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=grouping, facts=facts)
 
 
 def _bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:

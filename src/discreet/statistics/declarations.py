@@ -28,7 +28,7 @@ from discreet.queries.counts.count_queries import Histogram, Margins
 from discreet.records.declaration_check import STATES
 from discreet.statistics.counts import Counts
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.statistic import Statistic
+from discreet.statistics.statistic import Statistic, group_facts
 
 ALARM = 0.05  # share of the rows above which a repr names a column
 
@@ -117,7 +117,13 @@ class SchemaCheckRequest(Request[SchemaCheck]):
             for row, part, states in zip(value, release.parts, view.categories, strict=True):
                 row[[STATES.index(str(state)) for state in states]] = release[part]
             drops = tuple(name in required for name in names)
-            facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
+            facts = {
+                "columns": names,
+                **group_facts(None),
+                "single": False,
+                "drops": drops,
+                "numbers": len(curator.columns),
+            }
             return SchemaCheck.from_releases(value, view, self.guarantee, [release], **facts)
 
         return replace(self, curator=view).make_inquiry([query], answer)
@@ -134,7 +140,7 @@ class PersonCountsRequest(Request[PersonCounts]):
 
         def answer(measure: Measure) -> PersonCounts:
             release = measure(query)
-            facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
+            facts = {"columns": ("rows",), **group_facts(None), "single": True, "labels": labels}
             return PersonCounts.from_releases(release.value.copy(), view, self.guarantee, [release], **facts)
 
         return replace(self, curator=view).make_inquiry([query], answer)

@@ -39,6 +39,7 @@ from discreet.queries.ranks.column_steps import Scale
 from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
+from discreet.statistics.groups import By
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.statistic import Statistic, to_own_units
 
@@ -114,7 +115,7 @@ class Mean(Statistic):
 def _sums(release: Release) -> tuple[Array, Array | None, Array]:
     """Return S̃, the released Ñ (None where the count is public), and max(Ñ, 1), with axes for groups and columns."""
     first = release["first"]
-    sums = first if first.ndim == 2 else first[None, :]
+    sums = first.reshape(-1, first.shape[-1])
     if "count" not in release.parts:
         assert release.size.rows is not None
         return sums, None, np.full((len(sums), 1), float(max(release.size.rows, 1)))
@@ -290,7 +291,7 @@ def mean(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     loose: bool = False,
     bits: Bits | None = None,
@@ -308,8 +309,9 @@ def mean(
         Which columns, by name or number; all numeric ones by default.
     epsilon, delta : float
         The total cost. The noise is Laplace if δ = 0, else Gaussian, which is smaller from about five columns on.
-    by : str, optional
-        A declared column of categories: a mean for each of its groups, in one release. Empty groups get an answer too.
+    by : str or list of str, optional
+        Declared columns of categories: a mean for each combination of their categories, in one release. Empty groups
+        get an answer too; rows of a category that was not declared are in none.
     weights : str or int, optional
         A declared column of non-negative weights, for the mean Σwx/Σw.
     loose : bool

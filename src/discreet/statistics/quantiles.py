@@ -32,8 +32,9 @@ from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
 from discreet.noise import Bits
 from discreet.queries.ranks.column_steps import GridSteps, Scale
 from discreet.queries.ranks.quantile_queries import MOST_FLIPS, TIE_BITS, Quantiles, RankTarget, quantile_levels
+from discreet.statistics.groups import By
 from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
-from discreet.statistics.statistic import Statistic
+from discreet.statistics.statistic import Statistic, group_facts
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
@@ -175,7 +176,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
                 self.guarantee,
                 releases,
                 columns=tuple(one.label if self.kind._kind == "spread" else one.name for one in self.scales),
-                groups=self.groups,
+                **group_facts(self.groups),
                 single=True,
                 levels=self.levels,
                 ends=ends,
@@ -222,7 +223,8 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         self, scale: Scale | GridSteps, targets: Sequence[RankTarget], *, break_ties: bool = False
     ) -> Quantiles:
         flips, (place,) = isinstance(scale, Scale) and self._flips, self.places
-        return Quantiles(self.curator.space, place, scale, tuple(targets), self.by, self.weights, break_ties, flips)
+        by = () if self.groups is None else self.groups.sizes
+        return Quantiles(self.curator.space, place, scale, tuple(targets), by, self.weights, break_ties, flips)
 
     def _draw(self, measure: Measure) -> tuple[Array, list[Release]]:
         """Draw the quantiles, of shape (groups, sorted levels), and return them with the releases."""
@@ -363,7 +365,7 @@ def quantiles(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
@@ -384,9 +386,9 @@ def quantiles(
         that row, so ask for 0.01 and 0.99 instead.
     column : str or int, optional
         Which column, where there are several.
-    by : str, optional
-        A declared column of categories: quantiles for each of its groups, at the cost of one group (under replace-one
-        of up to two, since a replaced row may change its group).
+    by : str or list of str, optional
+        Declared columns of categories: quantiles for each combination of their categories, at the cost of one group
+        (under replace-one of up to two, since a replaced row may change its group).
     weights : str or int, optional
         A declared column of non-negative weights.
     step : float, optional
@@ -430,7 +432,7 @@ def quantile(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
@@ -458,7 +460,7 @@ def median(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
@@ -487,7 +489,7 @@ def interquartile_range(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,

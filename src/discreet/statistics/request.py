@@ -26,13 +26,14 @@ from discreet.door import Curator, open_rows
 from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.queries.adaptors import Grouped, OfColumns, Weighted, column_limits
+from discreet.queries.adaptors import OfColumns, Weighted, column_limits
 from discreet.queries.counts.grids import Grid
 from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.declared.bounds import is_pair
 from discreet.records.opening import is_array
 from discreet.scales import ColumnScale, place_of
+from discreet.statistics.groups import By, Groups, name_groups
 
 GUESSED_ROWS = 1000
 
@@ -147,10 +148,8 @@ class ColumnRequest(Request[Result]):
         The scale and the bounds of each column.
     single : bool
         Whether one column was named, or there is only one; then the answer has no axis of columns.
-    by : int or None
-        The index of the column of categories that defines the groups.
-    groups : tuple or None
-        The labels of the groups; None where there are none.
+    groups : Groups or None
+        The groups, each with an answer of its own.
     weights : (int, float) or None
         The index of the column of weights, and the largest weight.
     """
@@ -158,8 +157,7 @@ class ColumnRequest(Request[Result]):
     places: tuple[int, ...]
     scales: tuple[ColumnScale, ...]
     single: bool
-    by: int | None
-    groups: tuple[Any, ...] | None
+    groups: Groups | None
     weights: tuple[int, float] | None
 
     argument: ClassVar[str] = "columns"  # its name in errors; "column" where one of several must be named
@@ -174,7 +172,7 @@ class ColumnRequest(Request[Result]):
         delta: float,
         declared: Mapping[str, Any],
         bits: Bits | None,
-        by: str | None = None,
+        by: By | None = None,
         weights: str | int | None = None,
         **more: Any,
     ) -> Self:
@@ -185,10 +183,9 @@ class ColumnRequest(Request[Result]):
             raise ArgumentError("columns", UNSHOWN, "at least one column of numbers; the schema declares none")
         weighed = None if weights is None else curator.columns[place_of("weights", weights, curator.columns)]
         named, single = cls._choose_columns(curator, columns, weighed)
-        group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
-        curator = curator.only([name for name in (*named, weighed, group) if name is not None])
+        grouping = name_groups(by, curator)
+        curator = curator.only([name for name in (*named, weighed, *grouping) if name is not None])
         places = tuple(curator.columns.index(name) for name in named)
-        place = None if group is None else curator.category_columns.index(group)
         return cls(
             curator=curator,
             guarantee=guarantee,
@@ -196,8 +193,7 @@ class ColumnRequest(Request[Result]):
             places=places,
             scales=tuple(check_scale(curator, place) for place in places),
             single=single,
-            by=place,
-            groups=None if place is None else curator.categories[place],
+            groups=Groups.of(grouping, curator),
             weights=None if weighed is None else _check_weights(curator, weighed),
             **more,
         )
@@ -232,14 +228,14 @@ class ColumnRequest(Request[Result]):
     @property
     def rows(self) -> int | None:
         """The number of rows that count, if it is public and there are neither weights nor groups; else None."""
-        return self.curator.size.rows if self.by is None and self.weights is None else None
+        return self.curator.size.rows if self.groups is None and self.weights is None else None
 
     def query(self, query: Query, places: Sequence[int] | None = None) -> Query:
         """Adapt a query over the columns to whole rows, with weights and groups."""
         asked: Query = OfColumns(query, self.curator.space, tuple(self.places if places is None else places))
         if self.weights is not None:
             asked = Weighted(asked, *self.weights)
-        return asked if self.groups is None or self.by is None else Grouped(asked, len(self.groups), self.by)
+        return asked if self.groups is None else self.groups.ask(asked)
 
     def additive_losses(self, share: float, number: int = 1) -> tuple[Loss, ...]:
         """Return equal losses for sums that together cost a share of ε and δ: Laplace if δ = 0, else Gaussian."""

@@ -50,6 +50,7 @@ from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
 from discreet.records import Box
+from discreet.statistics.groups import By
 from discreet.statistics.request import ColumnRequest, Request, reshape_values, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
@@ -122,7 +123,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        plain = self.by is None and self.weights is None
+        plain = self.groups is None and self.weights is None
         if choice("method", self.method, METHODS) == "adaptive" and not (self.guarantee.delta and plain):
             raise ArgumentError("method", "adaptive", "delta above 0, and neither groups nor weights")
         if self.method != "direct":
@@ -335,7 +336,7 @@ def variance(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
     bits: Bits | None = None,
@@ -379,7 +380,7 @@ def covariance(
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
     bits: Bits | None = None,

@@ -20,10 +20,12 @@ from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import NoiseDistribution
 from discreet.scales import ColumnScale, column_scales
+from discreet.statistics.groups import Groups
 from discreet.statistics.request import ColumnRequest, reshape_values
 
 Array = NDArray[np.float64]
 
+TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows"}  # of a table, beside groups
 MOST_SHOWN = 24  # numbers that a repr shows with the labels of their groups
 
 
@@ -39,7 +41,10 @@ class Statistic(Answer):
     columns : tuple of str
         The names of the columns. For a spread of logarithms a name is like ``log(income)``.
     groups : tuple or None
-        The labels of the groups, in the order of ``value``.
+        The labels of the groups, in the order of ``value``: categories, or tuples of them where several columns define
+        the groups.
+    by : tuple of str
+        The columns that define the groups; empty where there are none.
     release : Release
         The release from which the value was computed. ``releases`` has all releases of the statistic.
     guarantee : Guarantee or None
@@ -50,6 +55,7 @@ class Statistic(Answer):
 
     columns: tuple[str, ...]
     groups: tuple[Any, ...] | None
+    by: tuple[str, ...]
     single: bool
 
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": decides how the scale of a column is applied
@@ -69,7 +75,7 @@ class Statistic(Answer):
         elif cls._kind == "spread":
             names = tuple(scale.label for scale in request.scales)
         value = reshape_values(values, grouped=request.groups is not None, single=request.single)
-        facts = {"columns": names, "groups": request.groups, "single": request.single} | more
+        facts = {"columns": names, **group_facts(request.groups), "single": request.single} | more
         return cls.from_releases(value, request.curator, request.guarantee, releases, **facts)
 
     @classmethod
@@ -152,10 +158,17 @@ class Statistic(Answer):
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
+            shown = self._group_cells(labels.pop("group")) if "group" in labels else {}
             numbers = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
             ends = {name: self._show_number(number, labels) for name, number in numbers.items()}
-            rows.append(labels | self._extra_cells(labels) | ends | about)
+            rows.append(shown | labels | self._extra_cells(labels) | ends | about)
         return rows
+
+    def _group_cells(self, label: Any) -> dict[str, Any]:
+        """Return the cells of a row of the table that say which group it is about, one for each column of groups."""
+        several = (label,) if len(self.by) == 1 else label
+        names = [f"group {name}" if name in TABLE_COLUMNS else name for name in self.by]
+        return dict(zip(names, several, strict=True))
 
     def _extra_cells(self, labels: dict[str, Any]) -> dict[str, Any]:
         """Return further cells for a row of the table: the column's name where the number is about its logarithms."""
@@ -178,6 +191,11 @@ class Statistic(Answer):
         return f"{super()._shown()} of {', '.join(self.columns)}" if "log" in kinds else super()._shown()
 
     _days: ClassVar[str] = "days"
+
+
+def group_facts(groups: Groups | None) -> dict[str, Any]:
+    """Return what an answer says about its groups."""
+    return {"groups": None, "by": ()} if groups is None else {"groups": groups.labels, "by": groups.names}
 
 
 def to_own_units(values: Array, scales: Sequence[ColumnScale]) -> Array:

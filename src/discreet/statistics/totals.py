@@ -13,6 +13,7 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Total
+from discreet.statistics.groups import By
 from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
@@ -85,7 +86,7 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     *,
     epsilon: float,
     delta: float = 0.0,
-    by: str | None = None,
+    by: By | None = None,
     weights: str | int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],

@@ -263,8 +263,9 @@ class Quantiles(RowQuery):
     scale : Scale or GridSteps
     targets : tuple of RankTarget
         One for each part; the parts must not overlap.
-    by : int or None
-        The column of categories that groups are of.
+    by : tuple of (int, int)
+        The columns of categories that define the groups, and how many categories each has. Groups are numbered like
+        the digits of a number, the first column being the highest digit. A row of no declared category is in none.
     weights : (int, float) or None
         A numeric column of weights and the largest weight, which counts as 1; less than 0 counts as 0.
     break_ties : bool
@@ -279,7 +280,7 @@ class Quantiles(RowQuery):
     column: int
     scale: Scale | GridSteps
     targets: tuple[RankTarget, ...]
-    by: int | None = None
+    by: tuple[tuple[int, int], ...] = ()
     weights: tuple[int, float] | None = None
     break_ties: bool = False
     flips: bool = False
@@ -299,7 +300,7 @@ class Quantiles(RowQuery):
                 raise ArgumentError("targets", several, "parts that do not overlap")
         if self.flips and (self.break_ties or self.scale.count >= MOST_FLIPS or any(one.end for one in self.targets)):
             raise ArgumentError("flips", True, f"fewer than {MOST_FLIPS} steps, unbroken ties, and 0 < q < 1")
-        if not self.targets or (self.by is None and groups.keys() != {0}):
+        if not self.targets or (not self.by and groups.keys() != {0}):
             raise ArgumentError("targets", self.targets, "some, of group 0 where there are no groups")
 
     @property
@@ -320,7 +321,7 @@ class Quantiles(RowQuery):
     @property
     def width(self) -> int:
         """The step, and where there are any the group and the weight."""
-        return 1 + (self.by is not None) + (self.weights is not None)
+        return 1 + bool(self.by) + (self.weights is not None)
 
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
@@ -330,21 +331,31 @@ class Quantiles(RowQuery):
     def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
         """Raise where the groups are not there."""
         super().check(space, categories)
-        if self.by is not None:
-            most = max(target.group for target in self.targets)
-            if self.by >= len(categories) or most >= len(categories[self.by]):
-                raise ArgumentError("by", self.by, "a column of categories that has these groups")
+        known = {place: len(values) for place, values in enumerate(categories)}
+        most = max(target.group for target in self.targets)
+        if any(known.get(place) != size for place, size in self.by) or most >= math.prod(size for _, size in self.by):
+            raise ArgumentError("by", self.by, "columns of categories that have these groups")
 
     def take(self, block: Block) -> Any:
         """Return the step of each row, its group and its weight, as whole numbers."""
         xp = array_namespace(block.x)
         columns = [self.scale.number(block.x[:, self.column])]
-        if self.by is not None:
-            columns.append(xp.astype(block.codes[:, self.by], xp.float64))
+        if self.by:
+            columns.append(self._groups(block.codes))
         if self.weights is not None:
             place, most = self.weights
             columns.append(xp.round(xp.clip(block.x[:, place] / most, 0.0, 1.0) * float(WEIGHT_STEPS)))
         return xp.stack(columns, axis=1)
+
+    def _groups(self, codes: Any) -> Any:
+        """Return the number of each row's group; −1 for a row that is in none."""
+        xp = array_namespace(codes)
+        group = xp.zeros_like(codes[:, 0])
+        for place, size in self.by:
+            code = codes[:, place]
+            outside = (group < 0) | (code < 0) | (code >= size)
+            group = xp.where(outside, xp.full_like(group, -1), group * size + code)
+        return xp.astype(group, xp.float64)
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return what is taken of each row; ``runs`` sorts it, and random bits are drawn for each row by itself."""
@@ -363,7 +374,7 @@ class Quantiles(RowQuery):
         result = []
         for target in self.targets:
             low, high = np.searchsorted(numbers, [target.first, target.last + 1])
-            here = slice(low, high) if self.by is None else low + np.flatnonzero(values[low:high, 1] == target.group)
+            here = slice(low, high) if not self.by else low + np.flatnonzero(values[low:high, 1] == target.group)
             weights = None if self.weights is None else values[here, -1].astype(np.int64)
             ranks = RankDistribution(numbers[here], weights, target, eta)
             result.append(ranks.runs() if self.flips else ranks.near())
