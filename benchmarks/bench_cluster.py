@@ -23,7 +23,8 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.records import Box, Records, as_records
 from discreet.records.sources.source import compute
 from discreet.records.sources.whole_sums import sum_vectors

@@ -38,7 +38,7 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture import adaptive_method
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.noise import NotPrivateWarning
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 DELTA = 1e-6
 BAD = 0.3  # nats

@@ -23,7 +23,8 @@ import torch
 
 import discreet as dp
 from discreet.queries.moments import fused
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Box, as_records, device_reading
 
 K, BOUND = 10, 10.0

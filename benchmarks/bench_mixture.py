@@ -26,7 +26,7 @@ import discreet as dp
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 SIZES = [(1_000_000, 2, 10, 5.0), (200_000, 10, 10, 3.0), (50_000, 100, 10, 3.0)]
 LOSS = dp.GaussianLoss(0.1)

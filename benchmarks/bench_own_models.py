@@ -24,7 +24,7 @@ import discreet as dp
 from discreet.em import expectation_maximization
 from discreet.model_check import check_model
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import as_records
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))

@@ -14,7 +14,8 @@ import numpy as np
 import discreet as dp
 from discreet.models.mixture.joint_release import JointMixture, spread_components
 from discreet.models.mixture.moment_model import MomentModel
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 WEIGHTS = (0.2, 0.3, 0.5)  # a², b², c²
 ROUNDS = 50

@@ -22,7 +22,8 @@ from discreet.models.clusters.lloyd import packed_start
 from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales
 from discreet.models.method import Method
 from discreet.models.noisy_sums import positive_counts
-from discreet.queries.moments.clipped_moments import COUNTS, FIRST, ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import COUNTS, FIRST, ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["PublishedKMeans", "as_published"]

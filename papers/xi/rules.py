@@ -20,7 +20,7 @@ from discreet.guarantees import Guarantee, LaplaceLoss, Loss
 from discreet.models.classes.class_estimates import ClassGaussians
 from discreet.models.classes.xi_classes import XiClasses
 from discreet.models.method import Method
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = [
     "DELTA",

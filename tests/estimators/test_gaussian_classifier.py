@@ -30,7 +30,7 @@ from discreet.models.noisy_sums import clip_to_ball
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.moments.class_moments import SHAPES, ClassMoments
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
 from effort import size

@@ -25,7 +25,8 @@ from discreet.estimators.plots import plot_model
 from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.noise import NotPrivateWarning
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import as_records
 from effort import size
 from instances import MODELS

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 LOSS = dp.GaussianLoss(0.1)
 SPACE = dp.Box(-1, 1)

@@ -22,7 +22,8 @@ from discreet.noise import NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.counts.grids import ColumnCells, Marginals
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
 from discreet.queries.question import Query
 from discreet.queries.search import worst_neighbours

@@ -14,7 +14,8 @@ from discreet.models.mixture.adaptive_model import Pool
 from discreet.models.mixture.component_moves import move_spare
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.noise import NotPrivateWarning
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 
 CENTRES = np.array([[-0.5, 0.0], [-0.2, 0.3], [0.5, -0.2]])
 

@@ -11,7 +11,8 @@ import discreet as dp
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.histogram_start import start_at_peaks
 from discreet.models.mixture.own_coordinates import Shape
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

@@ -14,7 +14,8 @@ from discreet.models.clusters.lloyd_search import LloydSearch, MovingCenters, _r
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.cluster_start import start_at_clusters
 from discreet.models.mixture.own_coordinates import Shape
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 
 
 def clusters(seed, count=3, d=2, rows=3000):

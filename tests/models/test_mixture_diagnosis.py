@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.models.mixture.mixture_diagnosis import diagnose
 from discreet.models.mixture.own_coordinates import Shape
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 
 def diagnosed(means, weights=None, sizes=None, rows=20_000.0, noise=6.0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.models.mixture.mixture_reduction import reductions
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 
 def some_components(seed, count=7, dimension=3):

@@ -35,7 +35,7 @@ from discreet.planning.quantile_formulas import InterquartileRangeFormula, Quant
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
 from discreet.queries.counts.count_queries import Count as CountQuery
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from effort import size
 from test_rooms import HEAVY, imported_rooms
 

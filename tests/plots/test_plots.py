@@ -28,7 +28,7 @@ from discreet.plots import (
     plot_draws,
 )
 from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from shown_models import HOSTILE, KINDS, fitted, numbers
 
 matplotlib.use("Agg")

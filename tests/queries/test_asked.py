@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Part, Query
 from discreet.records import Block

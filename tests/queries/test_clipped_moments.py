@@ -9,7 +9,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from discreet.queries.moments.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, as_records
 
 THIRD = (1 / 3, 1 / 3, 1 / 3)

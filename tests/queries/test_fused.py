@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from discreet.queries.moments import clipped_moments, fused
-from discreet.queries.moments.clipped_moments import SHAPES, ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import SHAPES, ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.fused import BLOCKS, ROUNDS, FusedPlan, choose
 from discreet.records import Ball, Box, as_records, reading
 from discreet.records.row_choice import DeclaredRows

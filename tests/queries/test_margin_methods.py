@@ -17,8 +17,8 @@ from discreet.models.linear.gradient_descent import NoisyGradient
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.noise import GaussianNoise
 from discreet.queries.bound import Bound
-from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.coded_moments import CodedMoments
+from discreet.queries.moments.components import Components
 from discreet.queries.objectives.gradients import STEP, MarginGradient, replaced_gradients
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic

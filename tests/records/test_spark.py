@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Box, as_records
 from discreet.records.sources.partitions import CHANGED

@@ -28,7 +28,8 @@ from discreet.queries.counts.count_queries import Bins
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.class_moments import ClassMoments
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query, upper_triangle_like

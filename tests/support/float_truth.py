@@ -12,7 +12,8 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from discreet.queries.moments.clipped_moments import CAP, ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import CAP, ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Query
 from discreet.records import Block
 from discreet.sql.traced import OPERATORS, Column, make_row

@@ -44,10 +44,10 @@ from discreet.queries.moments.clipped_moments import (
     SECOND,
     SHAPES,
     ClippedMoments,
-    Components,
     MomentSums,
 )
 from discreet.queries.moments.coded_moments import CodedMoments
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
 from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies

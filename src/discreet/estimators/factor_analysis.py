@@ -20,7 +20,7 @@ from discreet.models.method import Method
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.spectral.factors import Factors
 from discreet.models.spectral.one_release import OneRelease
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 
 Array = NDArray[np.float64]

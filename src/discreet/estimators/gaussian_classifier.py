@@ -27,7 +27,7 @@ from discreet.models.classes.xi_classes import XiClasses
 from discreet.models.method import Method
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.queries.moments.class_moments import SHAPES
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds, Box
 
 Array = NDArray[np.float64]

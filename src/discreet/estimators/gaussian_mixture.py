@@ -32,7 +32,8 @@ from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.mixture.published_dpem import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
 from discreet.models.noisy_sums import count_noise, released_rows
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 from discreet.scales import as_dates
 

@@ -18,7 +18,7 @@ from discreet.guarantees import Neighbors
 from discreet.models.clusters.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.clusters.private_kmeans import adaptive_kmeans
 from discreet.models.method import Method
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 from discreet.records.opening import is_stored
 

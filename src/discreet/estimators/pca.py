@@ -22,7 +22,7 @@ from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.spectral.one_release import OneRelease, Sulq
 from discreet.models.spectral.principal_directions import Directions
 from discreet.models.spectral.spectrum import Principal
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds, Box
 
 Array = NDArray[np.float64]

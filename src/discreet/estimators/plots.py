@@ -40,7 +40,7 @@ from discreet.plots import (
 from discreet.plots.plot import format_number
 from discreet.plots.scatter_matrix import MOST_PAIRED
 from discreet.plots.statistic_names import statistic_names
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 Array = NDArray[np.float64]
 

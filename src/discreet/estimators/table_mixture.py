@@ -25,7 +25,8 @@ from discreet.models.noisy_sums import noise_std
 from discreet.models.table.column_maps import match_histogram
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
-from discreet.queries.moments.clipped_moments import SHAPES, Components
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import Box, Category, Date, Number, Records, Schema, Space, open_records
 from discreet.records.cells import read_date, read_numbers
 from discreet.records.opening import is_array

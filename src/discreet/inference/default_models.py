@@ -29,7 +29,8 @@ from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.moment_rows import build_moments
 from discreet.inference.rows.regression_rows import build_regression
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.clipped_moments import Components, MomentSums
+from discreet.queries.moments.clipped_moments import MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.records import Category, Space
 from discreet.scales import column_scales

@@ -2,6 +2,8 @@
 
 It is for columns of plain numbers between declared bounds. The result has the bits that ``Reading.block`` gives with
 one array operation after the other, which reads and writes all rows seven times.
+
+Here also are the devices themselves: which of them rows can be computed on, and how many rows a block has there.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from array_api_compat import device as array_device
+from array_api_compat import is_array_api_obj
 
+from discreet.arguments import ArgumentError
 from discreet.cuda_kernels import load_kernel
 from discreet.records.declared.box import Box
 from discreet.records.row_choice import DeclaredRows
 
 BLOCKS, THREADS = 2112, 256
+DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
+COPIED_ROWS, STORED_ROWS = 2**20, 2**16  # of a block that is copied there, from an array and from a table or a file
 
 SOURCE = r"""
 extern "C" __global__ void read(const double* __restrict__ raw, long long cells, long long columns,
@@ -35,6 +42,39 @@ extern "C" __global__ void read(const double* __restrict__ raw, long long cells,
   }
 }
 """
+
+
+def is_on_device(data: Any) -> bool:
+    """Return whether rows are an array that is not in the memory of the host."""
+    return is_array_api_obj(data) and "cpu" not in str(array_device(data)).lower()
+
+
+def device_block_rows(data: Any, device: str | None) -> int:
+    """Return how many rows a block has that is computed on a GPU; where ``device`` is None, rows that are there."""
+    if not is_array_api_obj(data):
+        return STORED_ROWS
+    cells = max(math.prod(data.shape[1:]), 1)  # of a row
+    return int(min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14)))
+
+
+def check_device(name: Any, *, workers: bool) -> str:
+    """Return the name of a device of torch that is there, for rows on the host.
+
+    ``workers`` says that other processes compute the sums: they have no device.
+    """
+    try:
+        import torch
+
+        torch.empty(0, dtype=torch.float64, device=name)
+    except ImportError:
+        raise ArgumentError(
+            "device", name, "None where torch is not installed", "pip install 'discreet[torch]'"
+        ) from None
+    except (RuntimeError, TypeError, AssertionError):
+        raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
+    if workers:
+        raise ArgumentError("device", name, "None for Dask and Spark, whose workers compute")
+    return str(name)
 
 
 def read_numbers_on_device(numbers: Any, fills: tuple[float | None, ...], bounds: Box) -> Any:

@@ -15,7 +15,6 @@ may see them: arrays, and tables that narwhals knows.
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +24,6 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from array_api_compat import device as array_device
 from array_api_compat import is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
@@ -36,6 +34,7 @@ from discreet.records.declared.bounds import fill_number_gaps, read_bounds
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
+from discreet.records.device_reading import check_device, device_block_rows, is_on_device
 from discreet.records.generic_arrays import to_host
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
@@ -53,8 +52,6 @@ from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
 from discreet.sql.text import quote_identifier
 
-DEVICE_ROWS, DEVICE_CELLS = 2**22, 2**26  # of a block on a GPU, at most
-COPIED_ROWS, STORED_ROWS = 2**20, 2**16  # of a block that is copied there, from an array and from a table or a file
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
@@ -145,35 +142,10 @@ def as_records(
         check_no_limit(**limit)
     if block_rows is not None:
         block_rows = integer("block_rows", block_rows, least=1, most=2**30)
-    elif device is not None or (is_array_api_obj(data) and "cpu" not in str(array_device(data)).lower()):
-        block_rows = _device_rows(data, device)
-    place = None if device is None else _check_device(device, data)
+    elif device is not None or is_on_device(data):
+        block_rows = device_block_rows(data, device)
+    place = None if device is None else check_device(device, workers=is_dask(data) or is_spark(data))
     return Records(_source(data, _Declarations(space, schema, unit, limit, missing, block_rows, place)))
-
-
-def _device_rows(data: Any, device: str | None) -> int:
-    """Return how many rows a block has that is computed on a GPU."""
-    if not is_array_api_obj(data):
-        return STORED_ROWS
-    cells = max(math.prod(data.shape[1:]), 1)  # of a row
-    return int(min(DEVICE_ROWS if device is None else COPIED_ROWS, max(DEVICE_CELLS // cells, 2**14)))
-
-
-def _check_device(name: Any, data: Any) -> str:
-    """Return the name of a device of torch that is there, for rows on the host whose sums this process computes."""
-    try:
-        import torch
-
-        torch.empty(0, dtype=torch.float64, device=name)
-    except ImportError:
-        raise ArgumentError(
-            "device", name, "None where torch is not installed", "pip install 'discreet[torch]'"
-        ) from None
-    except (RuntimeError, TypeError, AssertionError):
-        raise ArgumentError("device", name, "a device of torch that is there, with float64", "device='cuda'") from None
-    if is_dask(data) or is_spark(data):
-        raise ArgumentError("device", name, "None for Dask and Spark, whose workers compute")
-    return str(name)
 
 
 def _merge_limit(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

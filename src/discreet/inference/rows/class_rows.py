@@ -36,7 +36,7 @@ from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.site_values import append_products
 from discreet.inference.rows.uniform_priors import UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedChoice, to_covariance
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Space
 
 Array = NDArray[np.float64]

@@ -50,7 +50,7 @@ from discreet.models.noisy_sums import (
     released_rows,
 )
 from discreet.models.spectral.spectrum import Spectrum
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 Array = NDArray[np.float64]
 

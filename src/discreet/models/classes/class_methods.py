@@ -42,7 +42,7 @@ from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.class_moments import ClassMoments
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveClasses", "JointClasses", "joint_weights"]

@@ -25,7 +25,7 @@ from discreet.models.classes.class_estimates import ClassGaussians
 from discreet.models.method import Method
 from discreet.queries.counts.count_queries import Histogram
 from discreet.queries.moments.class_moments import ClassSums
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Question
 from discreet.records import Ball, Box

@@ -20,7 +20,7 @@ from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, cali
 from discreet.models.clusters.private_kmeans import clip_to_space, cluster_components, column_scales, half_widths
 from discreet.models.method import Method
 from discreet.models.mixture.joint_release import JointMixture
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["DPLloyd", "lloyd_steps", "lloyd_weights", "packed_start"]

@@ -30,7 +30,8 @@ from discreet.models.clusters.histogram_clusters import weighted_kmeans
 from discreet.models.mixture.adaptive_model import spread_over
 from discreet.models.noisy_estimates import shrinkage_factor
 from discreet.models.noisy_sums import clip_to_ball, noise_std, positive_counts
-from discreet.queries.moments.clipped_moments import LLOYD, ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import LLOYD, ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["SMALLEST_RADIUS", "LloydSearch", "MovingCenters", "relative_noise", "shrink_vectors", "usual_steps"]

@@ -34,14 +34,8 @@ from discreet.models.method import Method
 from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.queries.counts.grids import Grid
-from discreet.queries.moments.clipped_moments import (
-    COUNTS_AND_SUMS,
-    FULL,
-    ROUND,
-    ClippedMoments,
-    Components,
-    MomentSums,
-)
+from discreet.queries.moments.clipped_moments import COUNTS_AND_SUMS, FULL, ROUND, ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, Question
 from discreet.records import Ball, Box
 

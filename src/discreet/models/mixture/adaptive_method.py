@@ -26,7 +26,7 @@ from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.noisy_sums import count_noise, released_rows
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 

@@ -40,7 +40,8 @@ from discreet.models.noisy_sums import (
     released_counts,
     released_rows,
 )
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 Array = NDArray[np.float64]
 

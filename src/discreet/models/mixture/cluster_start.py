@@ -21,7 +21,7 @@ from discreet.models.mixture.mixture_reduction import SYNTHETIC, most_likely_red
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_estimates import shrink_means
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["start_at_clusters"]
 

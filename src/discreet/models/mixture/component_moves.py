@@ -16,7 +16,7 @@ from discreet.models.mixture.adaptive_model import Pool
 from discreet.models.mixture.mixture_reduction import SYNTHETIC, closest_pair, merge_pair
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_sums import clip_to_ball
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["move_spare", "split_heaviest"]
 

@@ -18,7 +18,7 @@ from discreet.models.clusters.histogram_clusters import cells_along, denoise_rel
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball
 from discreet.queries.counts.grids import ProjectedGrid
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["start_at_peaks"]

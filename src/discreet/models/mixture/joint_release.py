@@ -18,7 +18,8 @@ from discreet.models.method import Method
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, positive_counts
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["Joint", "JointMixture", "Prior", "components_from_moments", "spread_components"]

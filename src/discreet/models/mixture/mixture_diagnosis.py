@@ -30,7 +30,7 @@ from discreet.guarantees import Guarantee
 from discreet.models.mixture.mixture_reduction import SYNTHETIC, merge_pair
 from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.planning.mixture_formula import KEPT, LEVEL
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["MixtureDiagnosis", "diagnose"]
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["SYNTHETIC", "closest_pair", "merge_pair", "most_likely_reductions", "reductions"]
 

@@ -20,7 +20,8 @@ from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weig
 from discreet.models.noisy_estimates import shrinkage_factor
 from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.spectral.spectrum import Spectrum
-from discreet.queries.moments.clipped_moments import ClippedMoments, Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 __all__ = ["OneGaussian"]
 

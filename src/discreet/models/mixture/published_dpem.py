@@ -22,7 +22,8 @@ from discreet.models.method import Method
 from discreet.models.mixture.joint_release import Prior, components_from_moments, spread_components
 from discreet.models.noisy_sums import noise_std, positive_counts
 from discreet.planning.comparison import dpem_losses
-from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, Components, MomentSums
+from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, MomentSums
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["Paper"]

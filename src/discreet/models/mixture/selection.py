@@ -19,7 +19,7 @@ from discreet.em import Step
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.queries.models.log_likelihood import LogLikelihood
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["SCORING", "SelectedModel", "mean_scores", "scored_rows"]

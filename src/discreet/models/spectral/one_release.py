@@ -28,7 +28,7 @@ from discreet.models.method import Method
 from discreet.models.noisy_estimates import shrinkage_factor
 from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, clip_to_ball, noise_std, released_rows
 from discreet.models.spectral.spectrum import Spectrum
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.moments import Moments, Products
 from discreet.records import Ball, Box
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.spectral.factors import Factors
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["Principal", "Spectrum"]
 

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from discreet.door import Release
 from discreet.models.noisy_sums import noise_std
 from discreet.queries.counts.grids import EVEN, ColumnCells, Marginals
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import LEAST
 
 __all__ = ["correct_cells", "estimate_probabilities", "match_histogram", "project_to_simplex"]

@@ -34,7 +34,7 @@ from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import correct_cells, estimate_probabilities
 from discreet.models.table.table_model import TableModel
 from discreet.queries.counts.grids import Marginals
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 

@@ -27,7 +27,7 @@ from discreet.models.noisy_estimates import Estimate, forgetting_gain, shrinkage
 from discreet.models.noisy_sums import noise_std, released_counts
 from discreet.models.table.column_maps import project_to_simplex
 from discreet.queries.bound import Bound
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
 from discreet.queries.question import Part
 from discreet.records import Block

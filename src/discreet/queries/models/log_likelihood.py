@@ -21,7 +21,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.queries.bound import Bound
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled_rows import LabelledQuestion
 from discreet.queries.question import Part, Query, pack_gram, pack_squares

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, positive
 from discreet.queries.bound import UNIT_ROUNDOFF
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.objectives.margin_losses import LinearScores
 from discreet.queries.question import Question
 from discreet.records import Ball, Block, Box, Space
