@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 import subprocess
 import sys
+from contextlib import redirect_stderr
 
 import numpy as np
 import numpyro
@@ -73,8 +75,14 @@ def measured():
 
 
 @pytest.fixture(scope="module")
-def posterior(measured):
-    return dp.infer(measured[1], model=two_columns, chains=2, draws=1000, warmup=300, seed=3)
+def shown():
+    return io.StringIO()
+
+
+@pytest.fixture(scope="module")
+def posterior(measured, shown):
+    with redirect_stderr(shown):
+        return dp.infer(measured[1], model=two_columns, chains=2, draws=1000, warmup=300, seed=3, progress=True)
 
 
 class TestPosterior:
@@ -123,6 +131,10 @@ class TestPosterior:
             posterior.interval("middle")
         with pytest.raises(ValueError, match="level"):
             posterior.interval("centre", 1.5)
+
+    def test_a_bar_goes_to_its_end(self, posterior, shown):
+        assert posterior
+        assert "100%|" in shown.getvalue()
 
     def test_the_chains_are_complained_of(self):
         assert not Diagnostics(1.01, 500.0, 0, 1000).complaints
@@ -353,8 +365,3 @@ def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['numpyro'] = None; import discreet; discreet.infer"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'discreet[bayes]'" in result.stderr
-
-
-def test_a_bar_goes_to_its_end(measured, capsys):
-    dp.infer(measured[1], model=two_columns, chains=2, draws=110, warmup=300, seed=3, progress=True)
-    assert "100%|" in capsys.readouterr().err

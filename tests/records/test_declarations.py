@@ -12,6 +12,7 @@ from discreet import statistics
 from discreet.queries.counts.count_queries import Margins
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table, as_records
 from discreet.records.declaration_check import LABEL_STATES, STATES
+from effort import size
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -120,7 +121,7 @@ def test_the_answer_and_its_price():
 def test_one_person_is_one_row_of_the_persons(relation, most):
     rng = np.random.default_rng(5)
     schema = Schema({"x": Number(0, 1)}, unit="who", max_rows=most)
-    for _ in range(60):
+    for _ in range(size(20, 60)):
         rows = rng.integers(0, 9, 6)  # of each person
         other = rows.copy()
         other[0] = 0 if relation == "add-remove" else rng.integers(1, 9)
@@ -129,8 +130,8 @@ def test_one_person_is_one_row_of_the_persons(relation, most):
         for each in (rows, other):
             frame = pd.DataFrame({"who": np.repeat(np.arange(6), each).astype(str), "x": 0.5})
             view = dp.Curator(frame, schema=schema, neighbors=relation).persons()
-            ((size,), (values,)) = view._records.category_columns, view._records.categories
-            assert size == "rows"
+            ((column,), (values,)) = view._records.category_columns, view._records.categories
+            assert column == "rows"
             query = dp.Histogram(len(values))
             sums.append(query.collect(view._records, view.setting))
             expected = [(each == 1).sum(), ((each > 1) & (each <= most)).sum(), (each > most).sum()]

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class CellCounts(Query):
     def numbers(self, block: Block) -> Any:
         """Return the number of each row's cell, from 0 to ``size`` − 1."""
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """1 in both norms; √2 and 2 when a row is replaced."""
         return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
@@ -67,12 +68,12 @@ class Count(Query):
     dimension = 0
     roundoff = 0.0  # counts below 2⁵³ are exact
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The count."""
         return {"count": Part((1,))}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """1; two rows that both contribute are not apart at all."""
         return Bound(l2=1.0, l1=1.0, replace_l2=1.0, replace_l1=1.0, attained={"replace_l2": 0.0, "replace_l1": 0.0})
@@ -114,7 +115,7 @@ class Histogram(CellCounts):
                 f"and as many categories as it has; they have {have}"
             )
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """One count a category."""
         return {"counts": Part((self.categories,))}
@@ -191,7 +192,7 @@ class Bins(CellCounts):
         ):
             raise ArgumentError("inner", UNSHOWN, f"from 1 to {MOST - 1} finite edges, in increasing order")
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """One count a bin."""
         return {"counts": Part((len(self.inner) + 1,))}
@@ -234,12 +235,12 @@ class Margins(Query):
         if have != self.categories:
             raise ValueError(f"categories={self.categories}: expected as many as each column has, {have}")
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """One part a column, one count a category."""
         return {f"column{place}": Part((size,)) for place, size in enumerate(self.categories)}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """√k and k for k columns; √(2k) and 2k when a row is replaced."""
         k = float(len(self.categories))

@@ -38,12 +38,12 @@ class Sum(Query):
     def __post_init__(self) -> None:
         _check_space(self.space)
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The sum of y."""
         return {"sum": Part((self.dimension,))}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """1 in L2, √d in L1."""
         return Bound(l2=1.0, l1=math.sqrt(self.dimension))
@@ -109,7 +109,7 @@ class Moments(Query):
             raise wrong
         object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The count, the first moment and the second, as far as they have a weight."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
@@ -117,7 +117,7 @@ class Moments(Query):
         named = {"count": Part((1,), a), "first": Part((d,), b), "second": Part((d, d), c, symmetric=True)}
         return {name: part for name, part in named.items() if part.weight}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """See the class; in a ball the L1 bound under replacement is not tight, nor in a box L2 where c² > b²d."""
         a2, b2, c2 = self.weights
@@ -220,13 +220,13 @@ class Squares(Query):
         total = (a2 if self.counted else 0.0) + b2 + c2
         return math.sqrt(a2 / total) if self.counted else 0.0, math.sqrt(b2 / total), math.sqrt(c2 / total)
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The count, the sum of y and the sum of 2y² − 1."""
         a, b, c = self.amplitudes
         return ({"count": Part((1,), a)} if a else {}) | {"first": Part((1,), b), "square": Part((1,), c)}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """See the class."""
         a, b, c = self.amplitudes
@@ -276,12 +276,12 @@ class Total(Query):
         sizes: list[float] = (np.maximum(np.abs(low), np.abs(high)) * math.sqrt(self.dimension)).tolist()
         return tuple(sizes)
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The sums."""
         return {"total": Part((self.dimension,))}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """See the class."""
         low, high = self._ends
@@ -318,14 +318,14 @@ class Products(Query):
         a2 = COUNTED if self.counted else 0.0
         return math.sqrt(a2), math.sqrt(1.0 - a2)
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """The count and the products."""
         a, c = self._weights
         count = {"count": Part((1,), a)} if a else {}
         return count | {"products": Part((self.dimension * (self.dimension + 1) // 2,), c)}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """See the class; two rows along different axes attain it, which the search comes near to."""
         _, c = self._weights

@@ -247,7 +247,7 @@ class Category:
             return parsed[value]
 
         # Plain values can be looked up as they are: the same codes, only sooner. Other text may spell a number.
-        plain = {str, int, float, type(None)}.issuperset(map(type, cells))
+        plain = {str, int, bool, float, type(None)}.issuperset(map(type, cells))
         known: list[int | None] = list(map(codes.get, cells)) if plain else [None] * len(cells)
         result = [code(cell) if at is None else at for cell, at in zip(cells, known, strict=True)]
         return np.array(result, dtype=np.int64)
