@@ -177,7 +177,7 @@ def test_what_is_left_means_what_it_says(opened):
 
 
 def test_a_careless_delta_is_told(opened):
-    with pytest.warns(UserWarning, match="δ=0.001 protects little among 20000 units"):
+    with pytest.warns(UserWarning, match=r"δ=0.001 is above 1/n: .* 20 whole records"):
         opened(budget=dp.Guarantee(1.0, 1e-3))
 
 

@@ -25,9 +25,9 @@ from scipy.stats import chi2, gamma, laplace, norm
 import discreet as dp
 from conftest import FALSE_ALARM
 from discreet import planning, statistics
-from discreet.guarantees import ObjectiveLoss
+from discreet.guarantees import ObjectiveLoss, caution
 from discreet.noise import NotPrivateWarning
-from discreet.planning import EpsilonPlan, Explanation, PlanningWarning, caution, explain, plan
+from discreet.planning import EpsilonPlan, Explanation, PlanningWarning, explain, plan
 from discreet.planning.formula import CellsFormula, CountFormula
 from discreet.planning.mixture_formula import MixtureFormula
 from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
@@ -195,13 +195,13 @@ class TestExplain:
         assert "guesses whether a given patient is in the data at all." in added
         assert "at all" not in replaced
 
-    def test_a_delta_near_one_over_n_warns(self):
-        with pytest.warns(PlanningWarning, match="not far below"):
-            result = explain(dp.Guarantee(0.1, 1e-3), 1000)
+    def test_a_delta_above_one_over_n_warns(self):
+        with pytest.warns(PlanningWarning, match="is above 1/n"):
+            result = explain(dp.Guarantee(0.1, 2e-3), 1000)
         assert result.caution in str(result)
-        assert result.expected_failures == pytest.approx(1.0)
-        with pytest.warns(PlanningWarning, match="not far below"):
-            explain([dp.ApproximateLoss(0.1, 1e-3), dp.GaussianLoss(0.1)], 1000)
+        assert result.expected_failures == pytest.approx(2.0)
+        with pytest.warns(PlanningWarning, match="is above 1/n"):
+            explain([dp.ApproximateLoss(0.1, 2e-3), dp.GaussianLoss(0.1)], 1000)
 
     def test_a_small_delta_does_not(self):
         assert "could be smaller" in explain(dp.Guarantee(0.1, 5e-5), 1000).caution
@@ -248,10 +248,10 @@ class TestExplain:
         assert sizes
         for n in sizes[:50]:
             assert explain(dp.Guarantee(1.0, 0.01 / n), n).caution == ""
-        sizes = [n for n in range(1, 60_000) if n * (0.1 / n) > 0.1]
+        sizes = [n for n in range(2, 60_000) if n * (1.0 / n) != 1.0]
         for n in sizes[:5]:
-            explain(dp.Guarantee(1.0, 0.1 / n), n)  # a warning would be an error
-            plan("mean", n, target=0.3 / n, width=1.0 / n, delta=0.1 / n)
+            explain(dp.Guarantee(1.0, 1.0 / n), n)  # a warning would be an error
+            plan("mean", n, target=0.3 / n, width=1.0 / n, delta=1.0 / n)
 
     def test_who_takes_the_advice_is_not_cautioned_again(self):
         for n in (3, 10_007, 12_345, 999_999):
@@ -678,8 +678,8 @@ class TestPlan:
         with pytest.warns(PlanningWarning, match="guarantees almost nothing"):
             result = plan("mean", 100, target=1e-4)
         assert "almost nothing" in str(result)
-        with pytest.warns(PlanningWarning, match="not far below 1/n"):
-            plan("mean", 1000, target=0.1, delta=1e-3)
+        with pytest.warns(PlanningWarning, match="is above 1/n"):
+            plan("mean", 1000, target=0.1, delta=2e-3)
 
     def test_any_epsilon_will_do(self):
         result = plan("count", 10**9, target=1e8)

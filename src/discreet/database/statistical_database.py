@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from discreet.database.budget_shares import BudgetShares
 from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
+from discreet.door.exit import answering
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
@@ -138,13 +138,7 @@ class StatisticalDatabase(Questions[Reply]):
             records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
         )
         self._ledger, self._name = book, name
-        limit, rows = self.budget, self._curator.size.units
-        if rows and limit.delta * rows > 0.1:
-            warnings.warn(
-                f"budget: δ={limit.delta:g} protects little among {rows} units: it would allow to publish one of them, "
-                f"chosen at random, with a probability of {limit.delta * rows:.1g}; expected at most {0.1 / rows:.1g}",
-                stacklevel=2,
-            )
+        limit = self.budget
         if limit.neighbors is not self._curator.neighbors:
             raise ArgumentError(
                 "neighbors",
@@ -223,9 +217,10 @@ class StatisticalDatabase(Questions[Reply]):
         paid = view.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
-            for one, inquiry in zip(pricing.questions, inquiries, strict=True):
-                result = inquiry.run(paid)
-                replies.append(Reply(result, one, self.remaining))
+            with answering(lambda: paid.receipt):
+                for one, inquiry in zip(pricing.questions, inquiries, strict=True):
+                    result = inquiry.run(paid)
+                    replies.append(Reply(result, one, self.remaining))
         except Exception as error:
             error.replies = replies  # type: ignore[attr-defined]
             raise

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.planning.caution import PlanningWarning, delta_caution, is_too_large
+from discreet.guarantees.caution import WEAK, PlanningWarning, guarantee_caution
 from discreet.planning.formula import Formula
 from discreet.planning.recognition import delta_for, formula_for, recognize
 
 LEAST, MOST = 1e-6, 1e4  # the range of ε that is searched
-WEAK = 10.0  # a larger ε guarantees almost nothing
 HALVINGS = 60
 MOST_COUNT_NOISE = 0.1  # relative noise on the number of rows; above it, formulas are about 10 % off
 VALUE_SHARE = 0.6  # the share of ε for the value of a quantile; the rest is for its interval
@@ -230,9 +229,7 @@ def plan(
     )
     guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
     result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))
-    caution = delta_caution(result.delta, formula.n, "record") if is_too_large(result.delta, formula.n) else ""
-    if not caution and result.epsilon > WEAK:
-        caution = f"ε={result.epsilon:.3g} guarantees almost nothing; use more rows, tighter bounds or a larger target."
+    caution = guarantee_caution(result, formula.n)
     if caution:
         warnings.warn(caution, PlanningWarning, stacklevel=2)
     return EpsilonPlan(question.name, result, target, formula)

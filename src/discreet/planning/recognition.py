@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import ArgumentError, choice, integer, nonnegative, positive, probability, suggest_name
+from discreet.guarantees.caution import MILD
 from discreet.guarantees.loss import MOST
-from discreet.planning.caution import MILD
 from discreet.planning.formula import CellsFormula, CountFormula, Formula
 from discreet.planning.mixture_formula import SHAPES, MixtureFormula
 from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
