@@ -1,4 +1,4 @@
-"""Guard rails: warnings of weak guarantees and second budgets, refusals in words, and marks of what was not answered."""
+"""Guard rails: warnings of weak guarantees and second budgets, refusals in words, marks of what was not answered."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from discreet.planning import WeakGuaranteeWarning
 
 ROWS = np.random.default_rng(0).uniform(0.0, 1.0, (200, 1))
 FRAME = pd.DataFrame({"age": ROWS[:, 0] * 100})
+BOX = dp.Box([0.0], [1.0])
 BUDGET = dp.Guarantee(1.0, 1e-6)
 
 
 def curated(**more):
-    return dp.Curator(ROWS, space=dp.Box(0, 1), **more)
+    return dp.Curator(ROWS, space=BOX, **more)
 
 
 def seen(call):
@@ -36,7 +37,7 @@ FRONTS = {
     "statistic": lambda e, d, _: statistics.mean(ROWS, epsilon=e, delta=d, bounds=(0, 1)),
     "two releases": lambda e, d, _: statistics.median(ROWS, epsilon=e, bounds=(0, 1)),
     "estimator": lambda e, d, _: dp.KMeans(2, epsilon=e, delta=d or 1e-6, bounds=(0, 1)).fit(ROWS),
-    "curator": lambda e, d, _: curated().measure(Sum(dp.Box(0, 1)), dp.Guarantee(e, d)),
+    "curator": lambda e, d, _: curated().measure(Sum(BOX), dp.Guarantee(e, d)),
     "budget": lambda e, d, path: curated(name="a", ledger=path / "a.db", budget=dp.Guarantee(e, d)),
     "database": lambda e, d, path: dp.StatisticalDatabase(
         FRAME, bounds={"age": (0, 100)}, name="a", ledger=path / "a.db", budget=dp.Guarantee(e, d)
@@ -67,9 +68,9 @@ def test_usual_guarantees_do_not_warn(front, tmp_path):
 
 
 def test_losses_without_a_stated_guarantee_are_composed():
-    assert seen(lambda: curated().measure(Sum(dp.Box(0, 1)), dp.LaplaceLoss(12.0)))
-    assert seen(lambda: curated().measure(Sum(dp.Box(0, 1)), dp.GaussianLoss(3.0)))
-    assert not seen(lambda: curated().measure(Sum(dp.Box(0, 1)), dp.GaussianLoss(1.0)))
+    assert seen(lambda: curated().measure(Sum(BOX), dp.LaplaceLoss(12.0)))
+    assert seen(lambda: curated().measure(Sum(BOX), dp.GaussianLoss(3.0)))
+    assert not seen(lambda: curated().measure(Sum(BOX), dp.GaussianLoss(1.0)))
     assert not seen(lambda: curated().reserve([dp.GaussianLoss(0.1)] * 100, query="many"))
     assert seen(lambda: curated().reserve([dp.GaussianLoss(0.3)] * 100, query="many"))
 
@@ -77,9 +78,9 @@ def test_losses_without_a_stated_guarantee_are_composed():
 def test_a_private_number_is_not_looked_at():
     """Under add-remove the warning may not depend on the number of rows."""
     for rows in (10, 100_000):
-        curator = dp.Curator(np.zeros((rows, 1)), space=dp.Box(0, 1), neighbors="add-remove")
-        assert not seen(lambda at=curator: at.measure(Sum(dp.Box(0, 1)), dp.Guarantee(1.0, 5e-4, "add-remove")))
-        assert seen(lambda at=curator: at.measure(Sum(dp.Box(0, 1)), dp.Guarantee(1.0, 2e-3, "add-remove")))
+        curator = dp.Curator(np.zeros((rows, 1)), space=BOX, neighbors="add-remove")
+        assert not seen(lambda at=curator: at.measure(Sum(BOX), dp.Guarantee(1.0, 5e-4, "add-remove")))
+        assert seen(lambda at=curator: at.measure(Sum(BOX), dp.Guarantee(1.0, 2e-3, "add-remove")))
     assert guarantee_caution(dp.Guarantee(1.0, 1e-3)) == ""
 
 
@@ -139,25 +140,25 @@ class TestWords:
     def test_a_refusal_says_what_was_asked_what_is_left_and_what_fits(self, tmp_path):
         curator = curated(name="a", ledger=tmp_path / "a.db", budget=BUDGET)
         with pytest.raises(dp.BudgetExceeded) as refused:
-            curator.measure(Sum(dp.Box(0, 1)), dp.Guarantee(2.0, 1e-6))
+            curator.measure(Sum(BOX), dp.Guarantee(2.0, 1e-6))
         text = str(refused.value)
         assert "ε=2 at δ=1e-06 was asked for" in text
         assert "ε=1 at δ=1e-06 (Gaussian noise) or ε=1 (Laplace noise)" in text
         assert text.endswith("ε=0.99 or less would fit") or text.endswith("ε=1 or less would fit")
         assert "Loss" not in text
         assert "mu" not in text
-        curator.measure(Sum(dp.Box(0, 1)), dp.Guarantee(0.99, 1e-6))
+        curator.measure(Sum(BOX), dp.Guarantee(0.99, 1e-6))
         with pytest.raises(dp.BudgetExceeded, match="in 200 releases"):
             curator.reserve([dp.GaussianLoss(0.2)] * 200, query="many")
 
     def test_what_is_advised_fits(self, tmp_path):
         for epsilon, delta in [(3.0, 0.0), (3.0, 1e-6)]:
             curator = curated(name=f"a{delta}", ledger=tmp_path / f"{delta}.db", budget=BUDGET)
-            curator.measure(Sum(dp.Box(0, 1)), dp.Guarantee(0.1, delta))
+            curator.measure(Sum(BOX), dp.Guarantee(0.1, delta))
             with pytest.raises(dp.BudgetExceeded) as refused:
-                curator.measure(Sum(dp.Box(0, 1)), dp.Guarantee(epsilon, delta))
+                curator.measure(Sum(BOX), dp.Guarantee(epsilon, delta))
             advised = float(str(refused.value).split("ε=")[-1].split()[0])
-            curator.measure(Sum(dp.Box(0, 1)), dp.Guarantee(advised, delta))
+            curator.measure(Sum(BOX), dp.Guarantee(advised, delta))
 
 
 class Stops(Sum):
@@ -171,9 +172,9 @@ class TestMarks:
     @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, OSError])
     def test_what_was_paid_and_not_answered_is_marked(self, tmp_path, stop):
         curator = curated(name="a", ledger=tmp_path / "a.db", budget=BUDGET)
-        curator.measure(Sum(dp.Box(0, 1)), dp.GaussianLoss(0.01))
+        curator.measure(Sum(BOX), dp.GaussianLoss(0.01))
         left = curator.ledger.remaining("a")
-        question = Stops(dp.Box(0, 1))
+        question = Stops(BOX)
         object.__setattr__(question, "stop", stop)
         with pytest.raises(stop) as raised:
             curator.measure(question, dp.GaussianLoss(0.1))
