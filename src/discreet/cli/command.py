@@ -113,7 +113,7 @@ def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool)
     _check_texts(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = _notes(flags)  # type: ignore[assignment]
+        warnings.showwarning = _notes(flags)
         try:
             return ask(**_with_groups(ask, arguments))
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
