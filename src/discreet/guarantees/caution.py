@@ -106,9 +106,14 @@ def warn_if_weak(spent: Guarantee | Sequence[Loss], n: int | None, unit: str) ->
     hundredth of 1/n if that is less.
     """
     stated = spent if isinstance(spent, Guarantee) else _at_usual_delta(spent, n)
-    caution = "" if stated is None else guarantee_caution(stated, n, unit)
-    if caution:
-        warnings.warn(caution, WeakGuaranteeWarning, stacklevel=lines_to_caller())
+    if stated is not None and is_weak(stated, n):
+        warnings.warn(guarantee_caution(stated, n, unit), WeakGuaranteeWarning, stacklevel=lines_to_caller())
+
+
+def is_weak(guarantee: Guarantee, n: int | None) -> bool:
+    """Return whether ε is above 10, or δ above 1/n, or above ``ANY`` where n is private."""
+    large = guarantee.delta > ANY * ROUNDING if n is None else is_too_large(guarantee.delta, n)
+    return large or guarantee.epsilon > WEAK * ROUNDING
 
 
 def _at_usual_delta(losses: Sequence[Loss], n: int | None) -> Guarantee | None:
@@ -116,18 +121,17 @@ def _at_usual_delta(losses: Sequence[Loss], n: int | None) -> Guarantee | None:
 
     Basic composition costs nothing, and exact composition may take a second.
     """
-    if not losses:
-        return None
-    failure = min(math.fsum(loss.failure for loss in losses), 0.5)
-    most = USUAL if n is None else min(USUAL, MILD / max(n, 1))
+    failure = math.fsum(loss.failure for loss in losses)
     epsilon = math.fsum(loss.pure for loss in losses)
+    if epsilon <= WEAK and not failure:
+        return None
+    most = USUAL if n is None else min(USUAL, MILD / max(n, 1))
     if epsilon > WEAK:
-        each = most / len(losses)
-        counts = as_counts(losses)
+        each, counts = most / len(losses), as_counts(losses)
         epsilon = math.fsum(count * loss.epsilon_at(loss.failure + each) for loss, count in counts.items())
         if epsilon > WEAK and len(losses) > 1:
-            epsilon = compose(counts).epsilon(failure + most)
-    return Guarantee(min(epsilon, LARGEST), failure, losses[0].neighbors) if epsilon > 0.0 else None
+            epsilon = compose(counts).epsilon(min(failure, 0.5) + most)
+    return Guarantee(min(max(epsilon, most), LARGEST), min(failure, 0.5), losses[0].neighbors)
 
 
 def lines_to_caller() -> int:

@@ -51,7 +51,8 @@ def warn_of_new_budget(
     ledger : str
         The ledger, for the message.
     """
-    said = _reason(dataset, declared, here, {} if path is None else other_ledgers(path))
+    others = {} if path is None else other_ledgers(path)
+    said = _reason(dataset, declared, here, others) if here or others else ""
     if said:
         warnings.warn(
             f"name={dataset!r}: it is new in {ledger} and has a full budget of its own; {said}. If the same people are "
