@@ -515,3 +515,20 @@ class TestStart:
         }
         ran = subprocess.run([sys.executable, "-m", "discreet"], capture_output=True, text=True, check=True, env=env)
         assert "--epsilon" in ran.stdout
+
+
+def test_ctrl_c_says_what_stays_charged(folder, monkeypatch):
+    from discreet.door import exit as door
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(door, "draw_plan", stop)
+    line = "query people.csv mean age --schema people.toml --ledger stopped.ledger --limit 1:1e-6"
+    result = discreet(line)
+    assert result.code == 130
+    assert "discreet: stopped; 'mean of age' was not answered, but stays charged to 'people': ε=" in result.err
+    shown = discreet("budget history stopped.ledger").out
+    assert "unanswered" in shown
+    assert "not answered" in " ".join(shown.split())
+    assert "90.0%" in discreet("budget show stopped.ledger").out
