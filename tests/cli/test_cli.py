@@ -290,15 +290,16 @@ def test_a_refused_fit_leaves_no_limit_behind(folder):
 def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
     line = f"fit kmeans people.csv {DECLARED} --clusters 2 --epsilon 1 --overwrite"
     for more, says in [
-        ("--delta 0.9", "note: δ=0.9 is not far below 1/n"),
-        ("--delta 1e-3", "note: δ=0.001 is not far below 1/n"),
+        ("--delta 0.9", "note: δ=0.9 is above 1/n"),
+        ("--delta 1e-3", "note: δ=0.001 is above 1/n"),
         ("--delta 0.9 --neighbors add-remove", "note: δ=0.9 is not small: it allows"),
-        ("--ledger l --limit 1:0.9", "note: δ=0.9 is not far below 1/n"),
+        ("--ledger l --limit 1:0.9", "note: δ=0.9 is above 1/n"),
     ]:
         told = discreet(f"{line} {more}").err
         assert says in told
-        assert told.index(says) < told.index("fitting KMeans")
     assert "δ=" not in discreet(f"{line} --delta 1e-6").err
+    assert "note: ε=11 guarantees almost nothing" in discreet(line.replace("--epsilon 1", "--epsilon 11")).err
+    assert "note: ε=11 guarantees almost nothing" in discreet("budget limit l3 11:1e-6 --name people").err
     assert "note: δ=0.9 is not small" in discreet("budget limit l2 1:0.9 --name people").err
 
 
@@ -427,7 +428,7 @@ def test_composition_and_explanation_have_the_librarys_numbers(folder):
     assert unpriced["epsilon"]["linear"] == [None]  # ∞ is no JSON
     assert discreet("explain --epsilon 1 --json").data["accuracy"] == pytest.approx(0.7310585786)
     shown = discreet("explain --epsilon 1 --delta 0.01 --rows 300")
-    assert shown.printed.count("is not far below 1/n") == 1
+    assert shown.printed.count("is above 1/n") == 1
     assert "A suspicion can grow" not in shown.out
     assert "any one row, " in discreet("explain --model gaussians.json").out
 
@@ -514,3 +515,20 @@ class TestStart:
         }
         ran = subprocess.run([sys.executable, "-m", "discreet"], capture_output=True, text=True, check=True, env=env)
         assert "--epsilon" in ran.stdout
+
+
+def test_ctrl_c_says_what_stays_charged(folder, monkeypatch):
+    from discreet.door import exit as door
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(door, "draw_plan", stop)
+    line = "query people.csv mean age --schema people.toml --ledger stopped.ledger --limit 1:1e-6"
+    result = discreet(line)
+    assert result.code == 130
+    assert "discreet: stopped; 'mean of age' was not answered, but stays charged to 'people': ε=" in result.err
+    shown = discreet("budget history stopped.ledger").out
+    assert "unanswered" in shown
+    assert "not answered" in " ".join(shown.split())
+    assert "90.0%" in discreet("budget show stopped.ledger").out

@@ -177,7 +177,7 @@ def test_what_is_left_means_what_it_says(opened):
 
 
 def test_a_careless_delta_is_told(opened):
-    with pytest.warns(UserWarning, match="δ=0.001 protects little among 20000 units"):
+    with pytest.warns(UserWarning, match=r"δ=0.001 is above 1/n: .* 20 whole records"):
         opened(budget=dp.Guarantee(1.0, 1e-3))
 
 
@@ -448,3 +448,38 @@ def test_every_question_is_a_statistic_and_has_the_same_arguments():
         theirs = set(signature(getattr(statistics, name)).parameters)
         ours = set(signature(method).parameters) - {"self", "where", "share"}
         assert ours <= theirs, name
+
+
+class TestChoiceOfNoise:
+    """The noise of smaller error for its price, as the ledger adds up losses."""
+
+    def test_shares_buy_gaussian_noise_in_a_budget_with_delta(self, opened):
+        """At equal shares the standard deviation of Laplace noise on a count would be 1.77 times as large."""
+        db = opened(budget=dp.Guarantee(1.0, 1e-6))
+        for draft in (db.draft.count(where="age > 65"), db.draft.count(where="age > 65", epsilon=0.05)):
+            (priced,) = db.preview(draft).questions
+            assert priced.noise == "Gaussian noise"
+            assert "with Gaussian noise, " in str(priced)
+
+    def test_without_delta_it_is_laplace_noise(self, opened):
+        db = opened(budget=dp.Guarantee(1.0))
+        assert "with Laplace noise, 10.0% of the budget" in db.count(where="age > 65").cost
+        assert db.preview(db.draft.median("age")).questions[0].noise == "the exponential mechanism"
+
+    @pytest.mark.parametrize("how", [{"share": 1.0}, {"epsilon": 1.0}])
+    def test_an_answer_that_takes_the_whole_budget_has_the_smaller_noise(self, opened, how):
+        """One answer for (1, 1e-6): Laplace noise at ε = 1 has a third of the Gaussian standard deviation."""
+        db = opened(budget=dp.Guarantee(1.0, 1e-6))
+        reply = db.count(where="age > 65", **how)
+        assert reply.priced.noise == "Laplace noise"
+        assert reply.share == 1.0
+        assert reply.guarantee == dp.Guarantee(1.0)
+        assert reply.statistic.release.noise.variance < 2.1
+        assert db.remaining == 0.0
+        with pytest.raises(dp.BudgetExceeded):
+            db.count(where="age > 65", share=0.01)
+
+    def test_what_leaves_something_keeps_gaussian_noise(self, opened):
+        db = opened(budget=dp.Guarantee(1.0, 1e-6))
+        assert db.count(where="age > 65", share=0.9).priced.noise == "Gaussian noise"
+        assert db.count(where="age > 65", share=db.remaining).priced.noise == "Gaussian noise"

@@ -134,6 +134,26 @@ def _scored(curator: Curator) -> Any:
     return dp.private_score(model, curator.only(PAIR), epsilon=1.0)
 
 
+def _measured(metric: str) -> Ask:
+    """Return a metric of a model that was fitted to the rows of others."""
+
+    def ask(curator: Curator) -> Any:
+        others = made_up(60, seed=5)
+        rows, own = np.array([others["a"], others["b"]]).T, {"epsilon": 50.0, "bounds": dp.Box([0, -50], [100, 50])}
+        if metric == "r2":
+            line = dp.LinearRegression(epsilon=50.0, bounds=dp.Box([0], [100]), target_bounds=(-50, 50))
+            line.fit(rows[:, :1], rows[:, 1])
+            return dp.private_score(line, curator.only(PAIR), "b", metric=metric, epsilon=1.0)
+        labels = np.array(others["g" if metric == "confusion" else "s"])
+        classes = ["u", "v", "w"] if metric == "confusion" else ["no", "yes"]
+        kind = dp.GaussianClassifier if metric == "confusion" else dp.LogisticRegression
+        model = kind(classes=classes, **own).fit(rows, labels)
+        name = "g" if metric == "confusion" else "s"
+        return dp.private_score(model, curator.only([*PAIR, name]), name, metric=metric, epsilon=1.0)
+
+    return ask
+
+
 def _own(curator: Curator) -> Any:
     return dp.fit_model(Mean(), curator.only(PAIR), epsilon=1.0, delta=1e-6, n_steps=2)
 
@@ -172,6 +192,7 @@ ESTIMATORS: dict[str, Ask] = {
     **_several(dp.TableMixture, {"two": {"n_components": 2, "n_steps": 3}}, ["a", "b", "g", "s"]),
     "fit_model": _own,
     "private_score": _scored,
+    **{f"private_score, {metric}": _measured(metric) for metric in ("accuracy", "confusion", "auc", "r2")},
 }
 
 # Without a proof, so that a ledger refuses it.

@@ -33,6 +33,7 @@ from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.functions.user_functions import Array
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.models.model_query import GuardedQuery, ModelQuery
+from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
 from discreet.queries.moments.class_moments import ClassMoments, ClassSums
 from discreet.queries.moments.clipped_moments import (
     COUNTS,
@@ -169,6 +170,47 @@ def _log_likelihood_instances(rng: np.random.Generator, d: int, radius: float) -
         for factor in (1.0, 2.0)
     ]
     return [LogLikelihood(models, space, count) for count in (False, True)]
+
+
+def _rules(rng: np.random.Generator, d: int, radius: float, count: int) -> list[Any]:
+    """Return a linear and a Gaussian rule, and one whose scores are all equal."""
+    own = Components(
+        rng.dirichlet(np.ones(count)) * 0.9 + 0.1 / count,
+        rng.standard_normal((count, d)) * 0.3 * radius,
+        np.repeat(np.eye(d)[None] * (0.3 * radius) ** 2, count, axis=0),
+    )
+    lines = LinearRule(rng.standard_normal((count, d)) / radius, rng.standard_normal(count))
+    return [lines, own, LinearRule(np.zeros((count, d)), np.zeros(count))]
+
+
+def _confusion_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    ball, box = Ball(radius, center=np.zeros(d)), Box(np.full(d, -radius), np.full(d, radius))
+    rules = zip((ball, box, ball), (2, 3, 5), (0, 1, 0), strict=True)
+    return [Confusion(space, _rules(rng, d, radius, k)[i], k, place) for i, (space, k, place) in enumerate(rules)]
+
+
+def _score_cells_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    ball, box = Ball(radius, center=np.zeros(d)), Box(np.full(d, -radius), np.full(d, radius))
+    grids = [(0.0,), tuple(np.linspace(-8.0, 8.0, 65)), (-1e-9, 1e9)]
+    rules = zip((ball, box, ball), _rules(rng, d, radius, 2), grids, (0, 0, 1), strict=True)
+    return [ScoreCells(space, rule, grid, place) for space, rule, grid, place in rules]
+
+
+def _residual_squares_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: targets at either end, steep and flat lines, with and without a count."""
+    result = []
+    for counted in (False, True):
+        low = rng.standard_normal(d + 1) * radius
+        box = Box(low, low + radius * rng.uniform(1.0, 9.0, d + 1))
+        width = np.asarray(box.high) - np.asarray(box.low)
+        for target in (0, d):
+            steep = rng.choice([-1.0, 1.0], d) * 3.0 * width[target] / np.delete(width, target)
+            middle = (np.asarray(box.high) + np.asarray(box.low)) / 2.0
+            start = middle[target] - float(steep @ np.delete(middle, target))
+            result.append(ResidualSquares(box, LinearRule(steep[None, :], np.array([start])), target, counted))
+        flat = LinearRule(np.zeros((1, d)), np.array([float(box.high[0])]))
+        result.append(ResidualSquares(box, flat, 0, counted))
+    return result
 
 
 def _class_moments_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -388,6 +430,9 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ],
     GuardedQuery: _guarded_query_instances,
     LogLikelihood: _log_likelihood_instances,
+    Confusion: _confusion_instances,
+    ScoreCells: _score_cells_instances,
+    ResidualSquares: _residual_squares_instances,
     ClassMoments: _class_moments_instances,
     ClassSums: _class_sums_instances,
     CodedMoments: _coded_moments_instances,

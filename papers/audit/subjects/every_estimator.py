@@ -56,6 +56,24 @@ def _scored() -> Any:
     )
 
 
+@cache
+def _predicts(metric: str) -> Any:
+    """Return a model whose predictions are scored, the same throughout a process: fitted to synthetic rows."""
+    rng = np.random.default_rng(0)
+    bounds = [column.ends for column in PLANE.numbers.values()]
+    rows = rng.normal([5.0, -1.0], [0.5, 0.2], (500, 2))
+    if metric == "r2":
+        return LinearRegression(epsilon=10.0, bounds=bounds[:1], target_bounds=bounds[1]).fit(rows[:, :1], rows[:, 1])
+    labels = np.where(rows[:, 0] > 5.0, "a", "b")
+    return LogisticRegression(epsilon=10.0, bounds=bounds, classes=["a", "b"]).fit(rows, labels)
+
+
+def _metric(metric: str, target: str) -> Ask:
+    """Return a function that measures how well a public model predicts a curator's rows."""
+    return lambda curator, epsilon: private_score(_predicts(metric), curator, target, metric=metric, epsilon=epsilon)
+
+
+METRICS: dict[str, Ask] = {f"private {metric}": _metric(metric, "g") for metric in ("accuracy", "confusion", "auc")}
 MIXTURES: dict[str, Ask] = {
     "GaussianMixture, adaptive": _fits(GaussianMixture, 2, n_steps=3),
     "GaussianMixture, joint": _fits(GaussianMixture, 2, method="joint", n_steps=3),
@@ -78,6 +96,7 @@ OF_ROWS: dict[str, Ask] = {
     "LinearRegression, adassp": _fits(LinearRegression, target="y", method="adassp"),
     "a model of one's own": _own,
     "private score": lambda c, e: private_score(_scored(), c, epsilon=e),
+    "private R²": _metric("r2", "y"),
 }
 CLASSIFIERS: dict[str, Ask] = {
     f"{kind.__name__}, {method}": _fits(kind, target="g", method=method, **STRONG.get(method, {}))
@@ -96,7 +115,7 @@ def estimators() -> list[Subject]:
         *of_schema("estimators", MIXTURES, PLANE, BOTH),
         *of_schema("estimators", OF_ROWS, PLANE),
         *of_schema("estimators", {"GaussianMixture, ten columns": _fits(GaussianMixture, 2, n_steps=2)}, MANY),
-        *of_schema("estimators", CLASSIFIERS, TWO_CLASSES),
+        *of_schema("estimators", CLASSIFIERS | METRICS, TWO_CLASSES),
         *of_schema("estimators", {"TableMixture": _fits(TableMixture, 2)}, LABELLED),
     ]
 

@@ -27,7 +27,8 @@ Kinds of entries:
   limit    a limit was set or lowered
   raise    a limit was raised, for the reason that is shown
   spend    one release was paid for
-  reserve  all releases of a question or a fit were paid for at once"""
+  reserve  all releases of a question or a fit were paid for at once
+  unanswered  an earlier entry was paid for, and ended before its answer; it stays charged"""
 WIDTH = 80  # of a terminal
 
 Name = Annotated[str | None, typer.Option("--name", help="One data set; all of them by default.")]
@@ -81,15 +82,13 @@ def limit(
     ] = None,
 ) -> CommandOutput:
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is created where there is none."""
-    from discreet.planning.caution import spending_caution
+    from discreet.guarantees.caution import guarantee_caution
 
-    delta = parse_limit(
-        guarantee, Neighbors.REPLACE_ONE, "EPS:DELTA"
-    ).delta  # first, so that a mistake creates no ledger
-    if not delta:
+    parsed = parse_limit(guarantee, Neighbors.REPLACE_ONE, "EPS:DELTA")  # first, so that a mistake creates no ledger
+    if not parsed.delta:
         write = f"{guarantee.partition(':')[0]}:1e-6"
         note(f"note: {guarantee} means δ=0, which admits no Gaussian noise; write {write} for a δ")
-    caution = spending_caution(delta, None, "record")
+    caution = guarantee_caution(parsed)
     if caution:
         note(f"note: {caution}")
     _check_known(ledger, name, raised=reason is not None)

@@ -13,7 +13,16 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import discreet
-from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, message_for, replace_by_flags
+from discreet.cli.error_messages import (
+    FAILED,
+    INTERRUPTED,
+    Flags,
+    charges,
+    command_flags,
+    exit_code,
+    message_for,
+    replace_by_flags,
+)
 from discreet.cli.options import FlagGroup
 from discreet.cli.printing import CommandOutput, note, show
 
@@ -102,19 +111,38 @@ def _help(ask: Command, examples: tuple[str, ...], table: str) -> str:
 def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
     """Return the output of a command; or exit, with a message that shows no row."""
     _check_texts(arguments)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = _notes(flags)
         try:
             return ask(**_with_groups(ask, arguments))
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # BrokenPipeError: the reader of our output has closed it
+        except (KeyboardInterrupt, SystemExit) as stop:  # Ctrl-C, or a signal to terminate
+            note(f"discreet: stopped; {'; '.join(charges(stop)) or 'nothing was charged'}")
+            code = stop.code if isinstance(stop, SystemExit) and isinstance(stop.code, int) else INTERRUPTED
         except Exception as error:
             note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error, flags)}")
+            for charge in charges(error):
+                note(f"note: {charge}")
             code = exit_code(error)
-        finally:
-            for message in dict.fromkeys(str(warning.message) for warning in caught if _is_ours(warning)):
-                note(f"note: {replace_by_flags(message, flags)}")
     raise typer.Exit(code)
+
+
+def _notes(flags: Flags) -> Callable[..., None]:
+    """Return a function that writes each warning of the library as a note, once, when it comes.
+
+    A warning about a guarantee comes before anything is spent.
+    """
+    said: set[str] = set()
+
+    def show_warning(message: Warning, category: type[Warning], filename: str, *_: Any) -> None:
+        text = f"note: {replace_by_flags(str(message), flags)}"
+        if _is_ours(category, filename) and text not in said:
+            said.add(text)
+            note(text)
+
+    return show_warning
 
 
 def _check_texts(arguments: dict[str, Any]) -> None:
@@ -125,8 +153,8 @@ def _check_texts(arguments: dict[str, Any]) -> None:
                 raise typer.BadParameter("expected text without the character NUL", param_hint=name)
 
 
-def _is_ours(warning: warnings.WarningMessage) -> bool:
+def _is_ours(category: type[Warning], filename: str) -> bool:
     """Return whether a warning is one of the library's, whose message is public; others may quote rows."""
-    if warning.category.__module__.startswith("discreet."):
+    if category.__module__.startswith("discreet."):
         return True
-    return warning.category is UserWarning and Path(warning.filename).is_relative_to(LIBRARY)
+    return category is UserWarning and Path(filename).is_relative_to(LIBRARY)

@@ -18,9 +18,10 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.cli.budget_refusals import explain_refusal
+from discreet.door.exit import STAYS
 from discreet.ledger import BudgetExceeded
 
-FAILED, EXCEEDED = 1, 3
+FAILED, EXCEEDED, INTERRUPTED = 1, 3, 130
 
 EXTRAS = {"numpyro": "bayes", "jax": "bayes", "arviz_base": "bayes", "arviz_stats": "bayes", "xarray": "bayes"}
 EXTRAS |= {"duckdb": "sql", "pyarrow": "sql", "adbc_driver_postgresql": "postgresql", "psycopg": "postgresql"}
@@ -32,6 +33,11 @@ UNKNOWN = "this is a bug or a broken file; rerun with --traceback on data you ma
 def exit_code(error: Exception) -> int:
     """Return the exit code that an error ends a command with."""
     return EXCEEDED if isinstance(error, BudgetExceeded) else FAILED
+
+
+def charges(error: BaseException) -> list[str]:
+    """Return what stays charged in spite of an error, as the door has added it to the error."""
+    return list(dict.fromkeys(note for note in getattr(error, "__notes__", ()) if STAYS in note))
 
 
 def message_for(error: Exception, flags: Flags | None = None) -> str:

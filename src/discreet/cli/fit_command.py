@@ -38,7 +38,7 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table, is_in
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
 from discreet.door.release import describe_rows_of_releases
-from discreet.guarantees import Guarantee, Neighbors
+from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
 from discreet.records import Schema, dataset_name, open_records
@@ -130,7 +130,6 @@ def fit(
                 losses = estimator.plan(view(trial), target).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
-        _note_delta(delta, budget, curator)
         if not is_interactive():
             note(f"fitting {model.estimator}")
         estimator.fit(view(curator), target)
@@ -157,16 +156,6 @@ def _columns_used(
         raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
     check_target(target, schema, categories=model.estimator != "LinearRegression", from_file=from_file)
     return [name for name in schema.names if name == target or (name in chosen and name in schema.numbers)]
-
-
-def _note_delta(delta: float, budget: Guarantee | None, curator: Curator) -> None:
-    """Write a note where δ is so large that whole records may be released; before anything is spent."""
-    from discreet.planning.caution import spending_caution
-
-    largest = delta if budget is None else max(delta, budget.delta)
-    caution = spending_caution(largest, curator.size.units, curator.unit.removeprefix("each "))
-    if caution:
-        note(f"note: {caution}")
 
 
 def _note_ledger(curator: Curator) -> None:

@@ -11,7 +11,10 @@ from discreet.cli.printing import CommandOutput, facts_table
 from discreet.guarantees import Neighbors
 
 
-@command("discreet plan mean --rows 30000 --width 120 --target 0.1")
+@command(
+    "discreet plan mean --rows 30000 --width 120 --target 0.1",
+    "discreet plan mean --rows 30000 --width 120 --target 2 --max-rows 5 --groups 10",
+)
 def plan(
     what: Annotated[
         str,
@@ -38,6 +41,16 @@ def plan(
     gap: Annotated[
         float | None, typer.Option("--gap", help="PCA: between the last variance kept and the next.")
     ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option("--max-rows", help="Where a person may have several rows: how many of them count.")
+    ] = None,
+    groups: Annotated[int | None, typer.Option("--groups", help="With --by: how many groups there are.")] = None,
+    group_share: Annotated[
+        float | None, typer.Option("--group-share", help="The share of the smallest group; equal groups by default.")
+    ] = None,
+    weights: Annotated[
+        float | None, typer.Option("--weights", help="With weights: the mean weight over the largest one.")
+    ] = None,
 ) -> CommandOutput:
     """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is read."""
     from discreet.planning import plan as planned
@@ -57,6 +70,10 @@ def plan(
         cells=cells,
         n_components=components,
         gap=gap,
+        max_rows=max_rows,
+        groups=groups,
+        group_share=group_share,
+        weights=weights,
     )
     data = {
         "what": result.what,

@@ -58,12 +58,20 @@ class BudgetShares:
         """Return the share of the budget that losses take."""
         return self._filter.total(self.limit.convert(as_counts(losses))) / self._capacity
 
+    def whole(self, losses: Losses) -> bool:
+        """Return whether losses are pure and use no more than the ε of the limit.
+
+        The ledger admits them as the only entry, by its pure filter; nothing that is not pure fits after them.
+        """
+        counts = self.limit.convert(as_counts(losses))
+        return sum(count * loss.pure for loss, count in counts.items()) <= self.limit.guarantee.epsilon * (1.0 + 1e-12)
+
     def left(self, spent: Losses) -> float:
         """Return the share that remains after these losses."""
         return max(1.0 - self.share(spent), 0.0) if spent else 1.0
 
-    def fill(self, request: Request[Any], share: float) -> Request[Any]:
-        """Return a request at about the largest ε at which it takes at most a share.
+    def fill(self, request: Request[Any], share: float, *, pure: bool = False) -> Request[Any]:
+        """Return a request at about the largest ε at which it takes at most a share; at δ = 0 if ``pure``.
 
         A release with additive noise at (ε, δ) has the price of one Gaussian loss, and a draw by an exponential
         mechanism that of a pure ε; the filter can solve both for ε. Several draws at parts of ε are cheaper than one at
@@ -72,7 +80,7 @@ class BudgetShares:
         """
         largest = self._filter.largest(share * self._capacity * MARGIN)
         epsilon, delta, relation = largest.epsilon, 0.0, self.limit.guarantee.neighbors
-        if largest.mu and not request.pure:
+        if largest.mu and not request.pure and not pure:
             delta = self.delta
             epsilon = GaussianLoss(largest.mu, relation).epsilon_at(delta)
             if not epsilon > 0.0:

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.database.questions import Draft
-from discreet.guarantees import Guarantee, Loss
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, GeometricLoss, Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.statistics import Statistic
+
+NOISE: dict[type[Loss], str] = {
+    GaussianLoss: "Gaussian noise",
+    LaplaceLoss: "Laplace noise",
+    GeometricLoss: "geometric noise",
+    BoundedRangeLoss: "the exponential mechanism",
+    PureLoss: "pure-ε noise",
+}
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,14 @@ class Priced:
 
     @property
     def price(self) -> str:
-        """The cost in words."""
-        return f"{self.guarantee}, {self.share:.1%} of the budget"
+        """The cost in words, and the noise that it buys."""
+        return f"{self.guarantee} with {self.noise}, {self.share:.1%} of the budget"
+
+    @property
+    def noise(self) -> str:
+        """Which noise its releases have, in words."""
+        kinds = dict.fromkeys(NOISE.get(type(loss), "noise") for loss in self.losses)
+        return " and ".join(kinds)
 
     def __str__(self) -> str:
         return f"{self.draft.description}: {self.price}"

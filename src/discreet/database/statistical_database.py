@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,15 +13,17 @@ from discreet.database.budget_shares import BudgetShares
 from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
+from discreet.door.exit import answering
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import BudgetExceeded, Preview
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
-from discreet.statistics.request import Request
+from discreet.statistics.request import Request, log_error
 
 DEFAULT_SHARE = 0.1
+WHOLE = 1.0 - 1e-6  # a share that leaves nothing to ask for
 
 
 class StatisticalDatabase(Questions[Reply]):
@@ -76,10 +78,10 @@ class StatisticalDatabase(Questions[Reply]):
     ...     budget=dp.Guarantee(1.0, 1e-6), ledger=os.path.join(folder.name, "clinic.ledger"))
     >>> result = db.mean("age", by="diabetic", share=0.25)
     >>> result.value.round(-1).tolist(), result.cost
-    ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one, 25.0% of the budget; 75.0% is left')
+    ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one with Gaussian noise, 25.0% of the ...')
     >>> print(db.preview([db.draft.count(where="age > 65"), db.draft.median("age", share=0.2)]))
-    count where age > 65: (ε=0.2..., δ=1e-06) replace-one, 10.0% of the budget
-    median of age: (ε=..., δ=0) replace-one, ...% of the budget
+    count where age > 65: (ε=0.2..., δ=1e-06) replace-one with Gaussian noise, 10.0% of the budget
+    median of age: (ε=..., δ=0) replace-one with the exponential mechanism, ...% of the budget
     together ...% of the budget, of which 75.0% is left; ...% would be left
     >>> folder.cleanup()
     """
@@ -138,13 +140,7 @@ class StatisticalDatabase(Questions[Reply]):
             records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
         )
         self._ledger, self._name = book, name
-        limit, rows = self.budget, self._curator.size.units
-        if rows and limit.delta * rows > 0.1:
-            warnings.warn(
-                f"budget: δ={limit.delta:g} protects little among {rows} units: it would allow to publish one of them, "
-                f"chosen at random, with a probability of {limit.delta * rows:.1g}; expected at most {0.1 / rows:.1g}",
-                stacklevel=2,
-            )
+        limit = self.budget
         if limit.neighbors is not self._curator.neighbors:
             raise ArgumentError(
                 "neighbors",
@@ -223,9 +219,10 @@ class StatisticalDatabase(Questions[Reply]):
         paid = view.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
-            for one, inquiry in zip(pricing.questions, inquiries, strict=True):
-                result = inquiry.run(paid)
-                replies.append(Reply(result, one, self.remaining))
+            with answering(lambda: paid.receipt):
+                for one, inquiry in zip(pricing.questions, inquiries, strict=True):
+                    result = inquiry.run(paid)
+                    replies.append(Reply(result, one, self.remaining))
         except Exception as error:
             error.replies = replies  # type: ignore[attr-defined]
             raise
@@ -240,24 +237,54 @@ class StatisticalDatabase(Questions[Reply]):
         shares, known = self._shares, zip(self._curator.columns, self._curator.scales, strict=True)
         scales = {name: scale for name, scale in known if scale != "linear"}
         drafts = [replace(draft, scales=scales) for draft in drafts]
-        inquiries = [self._request(draft, shares).plan() for draft in drafts]
+        spent = self._ledger.spent(self._name)
+        left, alone = shares.left(spent), len(drafts) == 1 and not spent
+        chosen = [self._choose(draft, shares, alone=alone) for draft in drafts]
+        inquiries = [inquiry for inquiry, _ in chosen]
         priced = [
-            Priced(draft, one.guarantee, one.losses, shares.share(one.losses))
-            for draft, one in zip(drafts, inquiries, strict=True)
+            Priced(draft, one.guarantee, one.losses, share) for draft, (one, share) in zip(drafts, chosen, strict=True)
         ]
         preview = self._ledger.preview(self._name, [loss for one in priced for loss in one.losses])
-        left = shares.left(self._ledger.spent(self._name))
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
         return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
-    def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
-        """Return the request of a question, at its ε or at the largest ε that its share buys."""
+    def _choose(self, draft: Draft, shares: BudgetShares, *, alone: bool) -> tuple[Inquiry[Any], float]:
+        """Return the inquiry of a question, with Gaussian or Laplace noise, and the share of the budget that it takes.
+
+        The noise is the one of smaller error for its price. Its price is the share, as the ledger adds up losses: with
+        k times the noise variance a question takes about 1/k of the share, so what is compared is the variance times
+        the share. In a budget with a δ that is Gaussian noise, but for a very large ε. A question that takes the whole
+        budget by itself (``alone``: nothing was spent) may use all of ε for Laplace noise, which is smaller for few
+        numbers. Everything follows from public numbers.
+        """
+        gaussian = self._request(draft, shares, pure=False)
+        first = gaussian.plan()
+        share = shares.share(first.losses)
+        if gaussian.pure or not gaussian.guarantee.delta:
+            return first, share
+        try:
+            laplace = self._request(draft, shares, pure=True)
+            if alone and share >= WHOLE:
+                every = replace(laplace.guarantee, epsilon=draft.epsilon or self.budget.epsilon)
+                laplace = replace(laplace, guarantee=every)
+            second = laplace.plan()
+        except ValueError:  # a method that takes Gaussian noise only
+            return first, share
+        other = shares.share(second.losses)
+        if alone and share >= WHOLE and shares.whole(second.losses):
+            share, other = min(share, 1.0), min(other, 1.0)
+        if log_error(second) + math.log(other) < log_error(first) + math.log(share):
+            return second, other
+        return first, share
+
+    def _request(self, draft: Draft, shares: BudgetShares, *, pure: bool) -> Request[Any]:
+        """Return the request of a question, at its ε or at the largest ε that its share buys; at δ = 0 if ``pure``."""
         view = self._curator.with_note(draft.description)
         view = view if draft.where is None else view.where(draft.where)
-        make, delta = QUESTIONS[draft.statistic].request, shares.delta
+        make, delta = QUESTIONS[draft.statistic].request, 0.0 if pure else shares.delta
         request = make(view, **draft.arguments, epsilon=1.0 if draft.epsilon is None else draft.epsilon, delta=delta)
         if draft.epsilon is None:
-            return shares.fill(request, self._share if draft.share is None else draft.share)
+            return shares.fill(request, self._share if draft.share is None else draft.share, pure=pure)
         return replace(request, guarantee=replace(request.guarantee, delta=0.0)) if request.pure else request
 
     def _ask(self, draft: Draft) -> Reply:

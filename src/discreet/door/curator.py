@@ -9,16 +9,19 @@ it is an error to declare anything again. Other data goes through ``discreet.rec
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self, TypedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypedDict
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.door.exit import release
+from discreet.door.exit import Receipt, answering, release
 from discreet.door.release import PublicSize, Release, as_printable
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.guarantees.caution import warn_if_weak
 from discreet.ledger import Ledger
 from discreet.ledger.book import check_text
 from discreet.noise import Bits, SecureBits
@@ -29,20 +32,25 @@ from discreet.records import Ball, Bounds, Box, Condition, Records, Schema, Unit
 
 AT_MOST = 2**27
 MOST_WORDS = 900  # letters of a note in the ledger
+IDENTIFYING = ("columns", "space", "category_columns", "categories", "unit")  # declarations that a copy shares
 NAMELESS = re.compile(r"(unit|x\d+)_*")  # the names that records give to a column of ids without a name
 
 
-class ImmediatePayment(NamedTuple):
+@dataclass
+class ImmediatePayment:
     """Payment for one measurement at the time of the measurement."""
 
     curator: Curator
     query: Question
     loss: Loss | Guarantee
+    receipt: Receipt | None = None
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
         """Return the plan, after the ledger has recorded its loss."""
         result = plan(self.loss)
-        return result, self.curator._charge("spend", [result.loss], self.query.name)
+        stated = self.loss if isinstance(self.loss, Guarantee) else None
+        self.receipt = self.curator._charge("spend", [result.loss], self.query.name, stated)
+        return result, self.receipt.recorded
 
 
 class Curator:
@@ -111,6 +119,7 @@ class Curator:
     _who: str | None
     _note_text: str | None = None
     _paid: Schedule | None = None
+    _stated: Guarantee | None = None
 
     def __init__(
         self,
@@ -155,7 +164,11 @@ class Curator:
         if not self._size_is_public and rows.rows > most:
             raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
         if self.ledger is not None:
-            self.ledger.open_dataset(check_text("name", name), unit=self.unit, budget=budget, who=self._who)
+            limit = self.ledger.open_dataset(
+                check_text("name", name), unit=self.unit, budget=budget, who=self._who, declared=_digest(self.declared)
+            )
+            if limit is not None:
+                self._warn_if_weak(limit.guarantee)
 
     def _set(self, records: Records, **values: Any) -> None:
         """Set the attributes: the given ones, the rows, and the declarations of the rows."""
@@ -238,6 +251,13 @@ class Curator:
     def with_note(self, note: str) -> Curator:
         """Return a curator of the same rows whose measurements are recorded in the ledger with this note."""
         return self._view(self._records, _note_text=note)
+
+    def stating(self, guarantee: Guarantee) -> Curator:
+        """Return a curator of the same rows whose next payment is known to cost this guarantee.
+
+        It is what a warning is about. Without it, the guarantee is computed from the losses.
+        """
+        return self._view(self._records, _stated=guarantee)
 
     def paid_by(self, schedule: Schedule) -> Curator:
         """Return a curator of the same rows whose measurements are paid by a schedule, in its order.
@@ -331,7 +351,9 @@ class Curator:
         -------
         Release
         """
-        return release(self, query, ImmediatePayment(self, query, loss), mechanism=mechanism, bits=bits)
+        payment = ImmediatePayment(self, query, loss)
+        with answering(lambda: payment.receipt):
+            return release(self, query, payment, mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed list of losses at once, at their exact composed cost, and return the schedule.
@@ -342,8 +364,11 @@ class Curator:
             raise ArgumentError("query", query, "a text, for the ledger")
         return Schedule(self, losses, query)
 
-    def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
-        """Record losses in the ledger as a ``"spend"`` or a ``"reserve"``; return whether there is a ledger.
+    def _charge(self, kind: str, losses: Sequence[Loss], query: str, guarantee: Guarantee | None = None) -> Receipt:
+        """Record losses in the ledger as a ``"spend"`` or a ``"reserve"``, and return the receipt.
+
+        Every payment passes here, so this is where a weak guarantee is warned of, before it is recorded. ``guarantee``
+        is that of the losses, where the caller knows it.
 
         If no id can be read, an error is raised and nothing is spent. The number of units is public under replace-one.
         """
@@ -355,12 +380,18 @@ class Curator:
                 f"count; write unit_type={other!r}, or the column that says whose row it is"
             )
         if self._paid is not None:
-            return self._paid.take(losses)
+            return Receipt(None, None, self._paid.take(losses))
+        self._warn_if_weak(guarantee or self._stated or losses)
         if self.ledger is None:
-            return False
+            return Receipt(None, None, False)
         record = self.ledger.spend if kind == "spend" else self.ledger.reserve
-        record(check_text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
-        return True
+        entry = record(check_text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
+        return Receipt(self.ledger, entry, True)
+
+    def _warn_if_weak(self, spent: Guarantee | Sequence[Loss]) -> None:
+        """Warn where a guarantee, or the one of losses, is weak for the public number of units."""
+        unit = "record" if self.unit == "row" else self.unit.removeprefix("each ")
+        warn_if_weak(spent, self.size.units, unit)
 
     def _note(self, query: str) -> str:
         """Return the note for the ledger: the question, and the condition on the rows."""
@@ -378,6 +409,18 @@ class Curator:
     def __repr__(self) -> str:
         where = "no ledger: nothing is recorded" if self.ledger is None else repr(self.ledger)
         return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"
+
+
+def _digest(declared: Mapping[str, Any]) -> str | None:
+    """Return a digest of how columns are declared, by which a copy may be recognized; None for columns without names.
+
+    Two arrays of numbers within the same bounds say nothing about each other.
+    """
+    names = [*declared["columns"], *declared["category_columns"]]
+    if all(NAMELESS.fullmatch(name) for name in names):
+        return None
+    text = json.dumps([declared[one] for one in IDENTIFYING], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _name_unit(unit: Unit | None, name: str | None, needed: bool) -> str:

@@ -16,6 +16,7 @@ from functools import wraps
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from discreet.door.curator import Curator
+from discreet.door.exit import answering
 from discreet.door.release import Release, describe_guarantee, describe_rows_of_releases
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss
@@ -139,12 +140,13 @@ class Inquiry(Generic[Result]):
 
     def run(self, paid: Schedule | None = None) -> Result:
         """Pay for everything at once, measure, and return the result; ``paid`` is a schedule that was paid before."""
-        curator = self.curator if paid is None else self.curator.paid_by(paid)
+        curator = self.curator.stating(self.guarantee) if paid is None else self.curator.paid_by(paid)
         if self.name is None:
             (loss,) = self.losses
             return self.answer(lambda question: curator.measure(question, loss, bits=self.bits))
         schedule = curator.reserve(self.losses, query=self.name)
-        return self.answer(lambda question: schedule.measure(question, bits=self.bits))
+        with answering(lambda: schedule.receipt):
+            return self.answer(lambda question: schedule.measure(question, bits=self.bits))
 
 
 class PlannedFunction(Protocol[Arguments, Result]):

@@ -75,7 +75,8 @@ class Schedule(Prepaid):
                 raise ArgumentError(
                     "losses", UNSHOWN, f"losses under {curator.neighbors}, as the curator; got {loss!r}"
                 )
-        self._recorded = curator._charge("reserve", schedule, query)
+        self.receipt = curator._charge("reserve", schedule, query)
+        self._recorded = self.receipt.recorded
         self._curator = curator
         self._left = list(schedule)
 

@@ -1,4 +1,4 @@
-"""``private_score``: the mean log-likelihood of private rows, with a guarantee of its own."""
+"""``private_score``: the mean log-likelihood, or another metric, of private rows, with a guarantee of its own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, choice, iterable, positive, probability
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, private_metric
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
@@ -61,25 +62,39 @@ class PrivateScore:
 def private_score(
     model: PrivateEstimator | Sequence[PrivateEstimator],
     X: Any,
+    y: Any = None,
     *,
     epsilon: float,
     delta: float = 0.0,
+    metric: str | None = None,
+    grid: Sequence[float] | None = None,
     neighbors: Neighbors | str | None = None,
     random_state: Any = None,
-) -> PrivateScore:
-    """Return the mean log-likelihood of rows under fitted models, with noise.
+) -> PrivateScore | PrivateMetric:
+    """Return the mean log-likelihood of rows under fitted models, or how well a model predicts them, with noise.
 
     The result can be published, unlike that of ``score``, which has no noise. The log-density of a row is clipped to an
-    interval that follows from the model, so that the sum has a known sensitivity.
+    interval that follows from the model, so that the sum has a known sensitivity. Other metrics are computed from
+    counts, or from sums within declared bounds (``discreet.estimators.prediction_metrics``).
 
     Parameters
     ----------
-    model : GaussianMixture, FactorAnalysis or PCA, or several
-        Fitted. The scores of several models are one release, by which to choose between them.
+    model : GaussianMixture, FactorAnalysis or PCA, or several; a classifier or LinearRegression
+        Fitted. The scores of several models are one release, by which to choose between them. Score rows other than
+        those that the model was fitted to.
     X : Curator, Records, array, data frame, path or Dask collection
         As in ``fit``. The model's bounds are used where X has none of its own.
+    y : array, or str
+        With ``metric``: the labels or the target, as in ``fit``.
     epsilon, delta : float
-        The guarantee. Laplace noise at δ = 0 (default), else Gaussian.
+        The guarantee. Laplace noise at δ = 0 (default), else Gaussian. With ``metric`` and δ, the smaller of the two,
+        and Gaussian where a ledger records it.
+    metric : str, optional
+        ``"accuracy"``, ``"confusion"`` or ``"auc"`` (for two classes) of a ``GaussianClassifier``,
+        ``LogisticRegression`` or ``LinearSVC``; ``"r2"`` of a ``LinearRegression``, of a log column on its log scale.
+        By default the mean log-likelihood.
+    grid : sequence of float, optional
+        For AUC: public edges of the bins of the score, ``decision_function``. By default 65 edges from −8 to 8.
     neighbors : str, optional
         As in ``fit``.
     random_state : int, optional
@@ -87,7 +102,7 @@ def private_score(
 
     Returns
     -------
-    PrivateScore
+    PrivateScore, or PrivateMetric with ``metric``
 
     Examples
     --------
@@ -98,13 +113,40 @@ def private_score(
     >>> score = dp.private_score(model, rows[2000:], epsilon=0.5)
     >>> abs(score.value - model.score(rows[2000:])) < 0.2
     True
+
+    A classifier, on rows that it has not seen:
+
+    >>> label = (rows.sum(axis=1) > 0).astype(int)
+    >>> linear = dp.LogisticRegression(epsilon=1.0, bounds=(-4, 4), classes=[0, 1]).fit(rows[:2000], label[:2000])
+    >>> result = dp.private_score(linear, rows[2000:], label[2000:], metric="accuracy", epsilon=0.5)
+    >>> low, high = result.interval(0.95)
+    >>> bool(0.8 < low < result.value < high <= 1.0)
+    True
     """
+    if metric is not None:
+        choice("metric", metric, METRICS)
+        return private_metric(
+            model,
+            X,
+            y,
+            metric,
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            random_state=random_state,
+            grid=grid,
+        )
+    if y is not None or grid is not None:
+        raise ArgumentError("y, grid", UNSHOWN, f"None without metric; write metric='{METRICS[0]}', for example")
     several = iterable(model)
     models: list[Any] = list(model) if iterable(model) else [model]
     if not models or not all(hasattr(type(one), "_components") for one in models):
         result = ", ".join(type(one).__name__ for one in models) or "none"
         raise ArgumentError(
-            "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {result}"
+            "model",
+            UNSHOWN,
+            f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {result}",
+            write=f"metric=…, one of {', '.join(map(repr, METRICS))}, for a classifier or a regression",
         )
     mixtures = [one._density if hasattr(one, "_density") else one._components for one in models]
     own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
@@ -122,7 +164,7 @@ def private_score(
     )
     bits, _ = shell._randomness()
     query = LogLikelihood(mixtures, curator.space, counted=not curator.size.complete)
-    release = curator.measure(query, calibrate(guarantee, relative).losses[0], bits=bits)
+    release = curator.stating(guarantee).measure(query, calibrate(guarantee, relative).losses[0], bits=bits)
     value, noise = mean_scores(query, release)
     kept = guarantee if bits is None else None
     if not several:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.dataset_limits import Account, Limit
+from discreet.ledger.dataset_limits import Account, Limit, describe_cost
 
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
@@ -87,6 +87,8 @@ SPENDS = ("spend", "reserve")
 
 LIMITS = ("limit", "raise")
 
+UNANSWERED = "unanswered"  # a mark; it has no losses, so earlier versions of the library read it as a spend of nothing
+
 GENESIS = "0" * 64  # what the first entry has in place of a previous hash
 
 LAYOUT = 2
@@ -123,11 +125,16 @@ _INSERT = f"INSERT INTO {_ENTRIES} ({', '.join(COLUMNS)}) VALUES ({', '.join('?'
 
 
 class Details(NamedTuple):
-    """What the column ``details`` holds: the losses of a spend, or a limit, and the reason why it was raised."""
+    """What the column ``details`` holds: the losses of a spend, or a limit, and the reason why it was raised.
+
+    Of a mark it is the number of the marked entry. A limit that a curator set has a digest of the declared columns.
+    """
 
     losses: tuple[tuple[Loss, int], ...] = ()
     limit: Limit | None = None
     reason: str | None = None
+    marked: int | None = None
+    declared: str | None = None
 
 
 @lru_cache(maxsize=2**15)  # a spend reads the whole history
@@ -136,11 +143,13 @@ def read_details(kind: str, details: str) -> Details:
     try:
         values = json.loads(details)
         if kind in LIMITS:
-            return Details((), Limit.from_dict(values["limit"]), values.get("reason"))
+            limit = Limit.from_dict(values["limit"])
+            return Details((), limit, values.get("reason"), declared=values.get("declared"))
         losses = Counter[Loss]()
         for count, loss in values["losses"]:
             losses[Loss.from_dict(loss)] += integer("count", count, least=1)
-        return Details(tuple(losses.items()))
+        marked = integer("entry", values["entry"], least=1) if kind == UNANSWERED else None
+        return Details(tuple(losses.items()), marked=marked)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LedgerError(f"an entry of the ledger, a {kind}, cannot be read: {error}; {PUT_BACK}") from error
 
@@ -160,7 +169,8 @@ class Entry(NamedTuple):
     written : str
         Its time as it is written.
     kind : str
-        ``"spend"``, ``"reserve"``, ``"limit"`` (set or lowered) or ``"raise"``.
+        ``"spend"``, ``"reserve"``, ``"limit"`` (set or lowered), ``"raise"``, or ``"unanswered"``: an earlier entry
+        was paid for and then not answered.
     dataset : str
     who, query : str or None
         Who asked, and for what. An entry about a limit has no query.
@@ -211,6 +221,16 @@ class Entry(NamedTuple):
     def reason(self) -> str | None:
         """Why a limit was raised."""
         return read_details(self.kind, self.details).reason
+
+    @property
+    def marked(self) -> int | None:
+        """Of a mark, the number of the entry that was not answered; None for other entries."""
+        return read_details(self.kind, self.details).marked
+
+    @property
+    def cost(self) -> str:
+        """What the losses cost together, in words."""
+        return describe_cost(self.losses)
 
     def check_readable(self) -> Entry:
         """Return the entry; raise unless all of it can be read."""
@@ -366,6 +386,14 @@ class Book:
         while page := self._execute(f"SELECT {', '.join(COLUMNS)} {some}", last, *of).fetchall():
             yield from map(Entry._make, page)
             last = page[-1][0]
+
+    def declarations(self) -> dict[str, str | None]:
+        """Return the names of all data sets, sorted, each with the digest of its declaration where one is recorded."""
+        result: dict[str, str | None] = dict.fromkeys(self.datasets())
+        limits = f"SELECT dataset, details FROM {_ENTRIES} WHERE kind = 'limit' ORDER BY number"
+        for dataset, details in self._execute(limits).fetchall():
+            result[dataset] = read_details("limit", details).declared or result[dataset]
+        return result
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets, sorted."""

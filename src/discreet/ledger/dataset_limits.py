@@ -29,7 +29,29 @@ from discreet.guarantees import GaussianLoss, Guarantee, Loss, compose
 from discreet.guarantees.loss import map_losses
 from discreet.ledger.privacy_filters import FILTERS, SLACK, Filter, Largest, PureFilter
 
-SHOWN = 3  # losses that a message lists
+USUAL_DELTA = 1e-6  # at which losses are read where no limit has a δ
+
+
+def describe_cost(losses: tuple[tuple[Loss, int], ...], delta: float = 0.0) -> str:
+    """Return what losses cost together: ε alone where they are pure, else at δ.
+
+    Parameters
+    ----------
+    losses : tuple of (Loss, int)
+    delta : float
+        That of the limit; 0 takes ``USUAL_DELTA`` for losses that are not pure.
+
+    Examples
+    --------
+    >>> from discreet import GaussianLoss, LaplaceLoss
+    >>> describe_cost(((LaplaceLoss(0.1), 3),), 1e-6), describe_cost(((GaussianLoss(0.1), 4),), 0.0)
+    ('ε=0.3', 'ε=0.8341 at δ=1e-06')
+    """
+    pure = sum(count * loss.pure for loss, count in losses)
+    if math.isfinite(pure) and not any(loss.failure for loss, _ in losses):
+        return f"ε={pure:.4g}"
+    delta = delta or USUAL_DELTA
+    return f"ε={compose(dict(losses)).epsilon(delta):.4g} at δ={delta:g}"
 
 
 @dataclass(frozen=True)
@@ -141,9 +163,8 @@ class Remaining:
         delta = self.limit.guarantee.delta
         parts = []
         if self.mu:
-            parts.append(f"ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g} (Gaussian, μ={self.mu:.6g})")
-        parts += [f"ε={self.epsilon:.4g} at δ=0"] if self.epsilon else []
-        parts += [f"ρ={self.rho:.6g} zCDP"] if self.rho else []
+            parts.append(f"ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g} (Gaussian noise)")
+        parts += [f"ε={self.epsilon:.4g} (Laplace noise)"] if self.epsilon else []
         return " or ".join(parts) or "nothing"
 
 
@@ -174,15 +195,13 @@ class Preview:
     left: Remaining
 
     def __str__(self) -> str:
-        asked = ", ".join(f"{count} × {loss!r}" if count > 1 else repr(loss) for loss, count in self.losses)
-        total = sum(count for _, count in self.losses)
-        if total > SHOWN and self.remaining.limit is not None:
-            delta = self.remaining.limit.guarantee.delta
-            asked = f"a schedule of {total} releases (ε={compose(dict(self.losses)).epsilon(delta):.4g} at δ={delta:g})"
-        verdict = "admitted" if self.admitted else "admitted as a reservation" if self.reservable else "not admitted"
         limit = self.remaining.limit
+        total = sum(count for _, count in self.losses)
+        cost = describe_cost(self.losses, 0.0 if limit is None else limit.guarantee.delta)
+        asked = f"{cost} was asked for" if total == 1 else f"{cost} was asked for, in {total} releases"
+        verdict = "admitted" if self.admitted else "admitted as a reservation" if self.reservable else "not admitted"
         bound = "" if limit is None else f" of {limit}"
-        message = f"dataset={self.dataset!r}: {asked} is {verdict}; left{bound}: {self.remaining}"
+        message = f"dataset={self.dataset!r}: {asked}, and is {verdict}; left{bound}: {self.remaining}"
         return message if limit is None or self.reservable else message + "".join(_reasons(self.losses, limit))
 
 
@@ -204,8 +223,17 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
         self.preview = preview
         self.asked = asked
 
+    @property
+    def refusal(self) -> str:
+        """What was asked for and what is left, in words."""
+        return str(self.preview) if self.asked is None else self.asked
+
     def __str__(self) -> str:
-        return f"{self.preview if self.asked is None else self.asked}; nothing was recorded"
+        from discreet.ledger.refusals import largest_epsilon  # it builds on this module
+
+        epsilon = largest_epsilon(self.preview, by_share=self.asked is not None)
+        fits = "nothing like it fits any more" if epsilon is None else f"ε={epsilon} or less would fit"
+        return f"{self.refusal}; nothing was recorded; {fits}"
 
 
 def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:

@@ -31,6 +31,7 @@ from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger.address import Address
 from discreet.ledger.book import (
     GENESIS,
+    UNANSWERED,
     Book,
     Entry,
     check_chain,
@@ -73,11 +74,11 @@ class Ledger:
     >>> ledger.spend("census", GaussianLoss(0.1), query="mean age").number
     2
     >>> print(ledger.remaining("census"))
-    ε=0.8995 at δ=1e-06 (Gaussian, μ=0.214544) or ε=0.1713 at δ=0
+    ε=0.8995 at δ=1e-06 (Gaussian noise) or ε=0.1713 (Laplace noise)
     >>> ledger.spend("census", GaussianLoss(0.3), query="income")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
         ...
-    BudgetExceeded: dataset='census': GaussianLoss(mu=0.3, ...) is not admitted; ...
+    BudgetExceeded: dataset='census': ε=1.299 at δ=1e-06 was asked for, and is not admitted; ...
     >>> head = ledger.verify()
     >>> folder.cleanup()
     """
@@ -113,11 +114,20 @@ class Ledger:
         with self._transaction() as book:
             return book.head[1]
 
-    def open_dataset(self, dataset: str, *, unit: str, budget: Guarantee | None = None, who: str | None = None) -> None:
+    def open_dataset(
+        self,
+        dataset: str,
+        *,
+        unit: str,
+        budget: Guarantee | None = None,
+        who: str | None = None,
+        declared: str | None = None,
+    ) -> Limit | None:
         """See that a data set is charged for this unit and has this budget, before anything is spent.
 
         A budget becomes the limit of a data set that has none. Where there is a limit nothing is written. A name under
-        which nothing is recorded, and that is spelt almost as another one, warns.
+        which nothing is recorded, and that is spelt almost as another one, warns; so does one that may hold the people
+        of another data set (``new_budgets``).
 
         Parameters
         ----------
@@ -129,10 +139,18 @@ class Ledger:
             What all releases together may cost. It must be that of the limit, where there is one.
         who : str, optional
             Who sets the limit; by default the login name.
+        declared : str, optional
+            A digest of how the columns are declared. It is recorded with the budget, and compared with those of other
+            data sets.
+
+        Returns
+        -------
+        Limit or None
+            The limit in force.
         """
         dataset, unit = check_text("dataset", dataset), check_text("unit", unit)
         with self._transaction() as book:
-            account, known = book.account(dataset), book.datasets()
+            account, known = book.account(dataset), book.declarations()
         alike = [] if dataset in known else get_close_matches(dataset, known, cutoff=0.8)
         if alike:
             warnings.warn(
@@ -140,17 +158,24 @@ class Ledger:
                 f"{alike[0]!r}?",
                 stacklevel=4,
             )
+        elif dataset not in known:
+            from discreet.ledger.new_budgets import warn_of_new_budget  # with a driver, as ``storage``
+
+            warn_of_new_budget(dataset, self._address.path, declared, known, repr(self))
         account.check_unit(unit)
         limit = account.limit
         if budget is not None and limit is None:
             with self._transaction(write=True) as book:
                 account = book.account(dataset)  # another process may have been faster
-                limit = account.limit or _write_limit(book, account, Limit.from_arguments(budget), check_who(who), unit)
+                limit = account.limit or _write_limit(
+                    book, account, Limit.from_arguments(budget), check_who(who), unit, declared=declared
+                )
         if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
                 "the budget out, or change it with ledger.set_limit or ledger.raise_limit"
             )
+        return limit
 
     def set_limit(
         self,
@@ -324,6 +349,16 @@ class Ledger:
                 raise BudgetExceeded(account.preview(asked))
             return book.append((kind, dataset, who, query, unit, relation.value, details))
 
+    def mark_unanswered(self, entry: Entry) -> Entry:
+        """Record that what an entry paid for was not answered: an error or Ctrl-C came first. It stays charged.
+
+        ``history`` shows it. A process that is killed cannot leave this mark.
+        """
+        details = write_details({"entry": entry.number, "losses": []})
+        with self._transaction(write=True) as book:
+            columns = (UNANSWERED, entry.dataset, entry.who, entry.query, entry.unit, entry.relation, details)
+            return book.append(columns)
+
     def preview(self, dataset: str, losses: Losses) -> Preview:
         """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
         asked = as_counts(losses)
@@ -410,11 +445,19 @@ class Ledger:
         return f"{type(self).__name__}({self.url!r})"
 
 
-def _write_limit(book: Book, account: Account, limit: Limit, who: str | None, unit: str | None, why: str = "") -> Limit:
+def _write_limit(
+    book: Book,
+    account: Account,
+    limit: Limit,
+    who: str | None,
+    unit: str | None,
+    why: str = "",
+    declared: str | None = None,
+) -> Limit:
     """Set a limit, or raise it for a reason. The caller has compared it with the one in force."""
     account.check_unit(unit)
     limit.convert(account.spent)  # raises where the history means nothing under its relation
     kind, reason = ("raise", {"reason": why}) if why else ("limit", {})
-    details = write_details({"limit": limit.to_dict()} | reason)
+    details = write_details({"limit": limit.to_dict()} | reason | ({} if declared is None else {"declared": declared}))
     book.append((kind, account.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
     return limit

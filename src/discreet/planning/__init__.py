@@ -10,14 +10,24 @@ not a guarantee. This room never sees a row: everything is a function of public 
 statistics only by their names.
 
 Where to look: ``tradeoff`` bounds what an attacker can infer, with proofs; ``explanation`` describes it in words;
-``caution`` warns of a δ that is too large; ``formula``, ``moment_formulas``, ``quantile_formulas`` and
+``guarantees.caution`` warns of a weak guarantee; ``formula``, ``moment_formulas``, ``quantile_formulas`` and
 ``mixture_formula`` have the predicted errors with their derivations; ``recognition`` chooses the formula; ``choosing``
 searches for ε; ``comparison`` compares methods of composition.
 """
 
-from discreet.planning.caution import PlanningWarning
+from discreet.guarantees.caution import PlanningWarning, WeakGuaranteeWarning
 from discreet.planning.choosing import EpsilonPlan, plan
 from discreet.planning.comparison import Comparison, compare, dpem_losses
 from discreet.planning.explanation import Explanation, explain
 
-__all__ = ["Comparison", "EpsilonPlan", "Explanation", "PlanningWarning", "compare", "dpem_losses", "explain", "plan"]
+__all__ = [
+    "Comparison",
+    "EpsilonPlan",
+    "Explanation",
+    "PlanningWarning",
+    "WeakGuaranteeWarning",
+    "compare",
+    "dpem_losses",
+    "explain",
+    "plan",
+]

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.planning.caution import PlanningWarning, delta_caution, is_too_large
+from discreet.guarantees.caution import WEAK, PlanningWarning, guarantee_caution
 from discreet.planning.formula import Formula
 from discreet.planning.recognition import delta_for, formula_for, recognize
 
 LEAST, MOST = 1e-6, 1e4  # the range of ε that is searched
-WEAK = 10.0  # a larger ε guarantees almost nothing
 HALVINGS = 60
 MOST_COUNT_NOISE = 0.1  # relative noise on the number of rows; above it, formulas are about 10 % off
 VALUE_SHARE = 0.6  # the share of ε for the value of a quantile; the rest is for its interval
@@ -67,6 +66,15 @@ class EpsilonPlan:
         """What the error is, and its unit."""
         return self.formula.measure
 
+    @property
+    def _parts(self) -> str:
+        """Units, groups and weights in words."""
+        formula = self.formula
+        parts = [f"{formula.max_rows} rows of a unit"] if formula.max_rows > 1 else []
+        parts += [f"{formula.groups} groups, one with {formula.group_share:.3g} of them"] if formula.groups > 1 else []
+        parts += [] if formula.weight is None else [f"weights of {formula.weight:.3g} of the largest on average"]
+        return f" ({', '.join(parts)})" if parts else ""
+
     def curve(self, epsilons: float | Iterable[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the predicted error at each ε, with the same δ and relation.
 
@@ -105,13 +113,13 @@ class EpsilonPlan:
     def __str__(self) -> str:
         guarantee = self.guarantee
         lines = [
-            f"{self.what} of {self.formula.n} rows: ε = {self.epsilon:.3g}, δ = {guarantee.delta:.3g}, "
+            f"{self.what} of {self.formula.n} rows{self._parts}: ε = {self.epsilon:.3g}, δ = {guarantee.delta:.3g}, "
             f"{guarantee.neighbors}.",
             f"Predicted: {self.predicted:.3g}, for a target of {self.target:.3g} ({self.measure}).",
         ]
         if self.floor:
             lines.append(f"Of that, {self.floor:.3g} remains whatever ε is.")
-        count_noise = self.formula.count_noise(self.guarantee)
+        count_noise = self.formula.count_noise(self.formula.chosen(self.guarantee))
         if count_noise > MOST_COUNT_NOISE:
             lines.append(
                 f"This is a rough prediction: the noise on the number of rows is {count_noise:.0%} of that number."
@@ -142,6 +150,10 @@ def plan(
     cells: int = 10,
     n_components: int | None = None,
     gap: float | None = None,
+    max_rows: int | None = None,
+    groups: int | None = None,
+    group_share: float | None = None,
+    weights: float | None = None,
 ) -> EpsilonPlan:
     """Return the smallest ε whose predicted error meets a target, from formulas alone.
 
@@ -161,8 +173,9 @@ def plan(
         The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
         counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``EpsilonPlan.measure`` says it.
     delta : float, optional
-        By default 0 for statistics (Laplace noise), and the smaller of 1e-6 and 0.01/n for PCA and mixtures. Quantiles
-        spend no δ.
+        By default 0 for statistics (Laplace noise), and the smaller of 1e-6 and 0.01/n for PCA and mixtures. With a δ
+        statistics are predicted with the smaller noise, Laplace or Gaussian, as they take it without a ledger.
+        Quantiles spend no δ.
     neighbors : str, optional
         ``"replace-one"`` (default) or ``"add-remove"``.
     width : float, optional
@@ -174,8 +187,8 @@ def plan(
     offset : float
         The distance of each column's mean from the middle of its bounds.
     counted : bool, optional
-        Whether the rows are counted privately: by default under add-remove only. Set it to True under replace-one if a
-        ``Schema`` drops rows with missing values.
+        Whether the rows are counted privately: by default under add-remove, and with units, groups or weights. Set it
+        to True under replace-one if a ``Schema`` drops rows with missing values.
     q : float, optional
         For a quantile: its level; ½ by default.
     density : float, optional
@@ -191,6 +204,16 @@ def plan(
     gap : float, optional
         Required for PCA: the difference between the variance along the last principal axis and the next one, in squared
         units.
+    max_rows : int, optional
+        Where a person may have several rows (``unit``): how many of them count. The noise grows with it. n is the
+        number of rows that count.
+    groups : int, optional
+        For an answer by groups: how many groups there are. n is the number of rows of all groups together.
+    group_share : float, optional
+        The share of the rows that are in the group which the target is about; by default one over ``groups``. Take
+        the smallest group that has to be right.
+    weights : float, optional
+        For an answer with weights: the mean weight over the largest declared weight, above 0 and at most 1.
 
     Returns
     -------
@@ -204,14 +227,24 @@ def plan(
     >>> print(result)
     mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
     Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
+
+    The same where a person may have five rows, for each of ten groups:
+
+    >>> round(plan("mean", 10_000, target=1.0, width=120.0, max_rows=5, groups=10).epsilon, 1)
+    1.3
     """
     question = recognize(what)
     target = positive("target", target)
     own = question.get("neighbors") or Neighbors.REPLACE_ONE
     relation = Neighbors.parse(own if neighbors is None else neighbors)
     private = relation is Neighbors.ADD_REMOVE
+    private = private or max_rows is not None or weights is not None or groups not in (None, 1)
     if counted is False and private:
-        raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")
+        raise ArgumentError(
+            "counted",
+            False,
+            "True under 'add-remove', and with units, groups or weights: the number of rows is private",
+        )
     formula = formula_for(
         question,
         n,
@@ -227,12 +260,14 @@ def plan(
         cells=cells,
         n_components=n_components,
         gap=gap,
+        max_rows=max_rows,
+        groups=groups,
+        group_share=group_share,
+        weights=weights,
     )
     guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
     result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))
-    caution = delta_caution(result.delta, formula.n, "record") if is_too_large(result.delta, formula.n) else ""
-    if not caution and result.epsilon > WEAK:
-        caution = f"ε={result.epsilon:.3g} guarantees almost nothing; use more rows, tighter bounds or a larger target."
+    caution = guarantee_caution(result, formula.n)
     if caution:
         warnings.warn(caution, PlanningWarning, stacklevel=2)
     return EpsilonPlan(question.name, result, target, formula)

@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.arguments import ArgumentError, integer, iterable, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
+from discreet.guarantees.caution import MILD, PlanningWarning, delta_caution, is_too_large
 from discreet.guarantees.guarantee import format_rounded_up
 from discreet.guarantees.loss import MOST, Losses, as_counts
-from discreet.planning.caution import MILD, PlanningWarning, delta_caution, is_too_large
 from discreet.planning.tradeoff import belief, excluded_probability, tradeoff_of
 
 PRIORS = (0.01, 0.1, 0.5)
@@ -157,7 +157,7 @@ def explain(
         Losses say more than one (ε, δ): of them the whole trade-off curve is used.
     n : int, optional
         How many records there are. With it comes what δ means for all of them, and a ``PlanningWarning`` where δ is not
-        far below 1/n, from 0.1/n on; a word of caution from 0.01/n on.
+        below 1/n; a word of caution from 0.01/n on.
     unit : str
         What a record is, for the words: "patient", say.
     prior : float or several

@@ -31,7 +31,8 @@ class MixtureFormula(Formula):
     the covariance, d/4 more. First moments come back times R, seconds times R²; packed, ‖E‖² has d + d(d − 1)/2
     variances. The mean over components of weight 1/K is that of one. A diagonal covariance has C = R⁴·d/4; a spherical
     one R⁴/(4d); a tied one is measured on all rows, C/K². The best weights have a² ∝ √A and so on, and give (√A + √B +
-    √C)². Δ² is 1 under add-remove and 2 under replace-one.
+    √C)². Δ² is 1 under add-remove and 2 under replace-one, times
+    m² for units of m rows.
 
     Several rounds share the budget, and later ones forget the earlier ones in part. Four rounds of one Gaussian, each
     1.5 times the one before, leave 0.42 of μ² to the last. Ten rounds pooled with weights t^(−0.6) leave 0.63 of what
@@ -83,7 +84,7 @@ class MixtureFormula(Formula):
         squared = 2.0 if guarantee.neighbors is Neighbors.REPLACE_ONE else 1.0
         weighted = sum(math.sqrt(cost) for cost in self._costs) ** 2
         budget = KEPT * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
-        return (self.components / self.n) ** 2 * squared * weighted / budget
+        return (self.max_rows * self.components / self.n) ** 2 * squared * weighted / budget
 
     @property
     def parameters(self) -> int:

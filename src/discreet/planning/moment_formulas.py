@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.guarantees import Guarantee
-from discreet.planning.formula import Formula, noise_std
-from discreet.queries.bound import Bound
+from discreet.planning.formula import Formula
 from discreet.queries.moments.moments import Moments, Squares
+from discreet.queries.question import Query
 from discreet.records import Box
 
 COUNTED = 0.25  # a², the share of the budget for a count of rows
@@ -47,9 +47,9 @@ class Bounded(Formula):
         """What one step in the unit ball is, in a column: h·√d."""
         return self.width / 2.0 * math.sqrt(self.d)
 
-    def _relative_noise(self, bound: Bound, count: float, guarantee: Guarantee) -> float:
+    def _relative_noise(self, query: Query, count: float, guarantee: Guarantee) -> float:
         """Return the noise on the number of rows over that number, ``count`` being the weight a of the count."""
-        return noise_std(bound, guarantee) / (count * self.n) if count else 0.0
+        return self.noise_of(query, guarantee) / (count * self.total) if count else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,8 @@ class MeanFormula(Bounded):
     - Gaussian: h√d/n · 2/μ = w√d/(nμ);
     - Laplace: h√d/n · √2 · 2√d/ε = √2·w·d/(nε), the L1 sensitivity d·w over nε. (n = 1000, ε = 0.1, w = 1: 0.0141.)
 
-    b has gone: under replace-one the sum pays nothing for the count beside it.
+    b has gone: under replace-one the sum pays nothing for the count beside it. (In groups, or with weights, it does: a
+    row then comes to a group, or its weight grows, and the count moves too.)
 
     **The count.** With noise e₀/a on N and e₁/b on S the quotient moves by (e₁/b − m·e₀/a)/n/(1 + w), w = e₀/(a·n), m
     the mean of y. Its square has the factor (1 + w)^(−2) = 1 − 2w + 3w² − …; odd moments of the noise are 0, so with r²
@@ -98,7 +99,7 @@ class MeanFormula(Bounded):
 
     def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._relative_noise(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
+        return self._relative_noise(self.query, math.sqrt(self.query.weights[0]), guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise on a column's mean."""
@@ -107,12 +108,12 @@ class MeanFormula(Bounded):
         squared = self._reach**2 / b2 * (1.0 + second)
         if a2:
             squared += self.offset**2 / a2 * (1.0 + (3.0 if guarantee.delta else 6.0) * second)
-        return noise_std(self.query.bound, guarantee) * math.sqrt(squared) / self.n
+        return self.noise_of(self.query, guarantee) * math.sqrt(squared) / self.total
 
     @property
     def sampling_error(self) -> float:
         """The spread over √n."""
-        return self.spread / math.sqrt(self.n)
+        return self.spread / math.sqrt(self.rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +179,7 @@ class VarianceFormula(Bounded):
     def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
         columns = math.sqrt(self.d) if guarantee.delta else float(self.d)
-        return columns * self._relative_noise(self.query.bound, self.query.amplitudes[0], guarantee)
+        return columns * self._relative_noise(self.query, self.query.amplitudes[0], guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the standard deviation of a variance."""
@@ -189,12 +190,12 @@ class VarianceFormula(Bounded):
         if a:
             squared += (v - m * m - 0.5) ** 2 / a**2
         columns = math.sqrt(self.d) if guarantee.delta else float(self.d)
-        return columns * noise_std(query.bound, guarantee) * math.sqrt(squared) * half**2 / self.n
+        return columns * self.noise_of(query, guarantee) * math.sqrt(squared) * half**2 / self.total
 
     @property
     def sampling_error(self) -> float:
         """That of normal rows, √(2/n)·spread²."""
-        return math.sqrt(2.0 / self.n) * self.spread**2
+        return math.sqrt(2.0 / self.rows) * self.spread**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +212,7 @@ class CovarianceFormula(SecondMoments):
 
     def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._relative_noise(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
+        return self._relative_noise(self.query, math.sqrt(self.query.weights[0]), guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise over all entries."""
@@ -220,13 +221,13 @@ class CovarianceFormula(SecondMoments):
         on, off = 1.0 / c2 + 4.0 * m2 / b2, 0.5 / c2 + 2.0 * m2 / b2  # squared, on the diagonal and off it
         if a2:
             on, off = on + (v - m2) ** 2 / a2, off + m2 * m2 / a2
-        scale = noise_std(self.query.bound, guarantee) * self._reach**2 / self.n
+        scale = self.noise_of(self.query, guarantee) * self._reach**2 / self.total
         return scale * math.sqrt((on + (self.d - 1) * off) / self.d)
 
     @property
     def sampling_error(self) -> float:
         """That of independent normal columns: variances 2/n, the others 1/n, times spread⁴."""
-        return math.sqrt((self.d + 1.0) / (self.d * self.n)) * self.spread**2
+        return math.sqrt((self.d + 1.0) / (self.d * self.rows)) * self.spread**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +263,7 @@ class AxesFormula(SecondMoments):
     def noise(self, guarantee: Guarantee) -> float:
         """Return τ²(d − k)/g², at most 1."""
         query = self.query
-        tau = noise_std(query.bound, guarantee) * self._reach**2 / (self.n * math.sqrt(2.0 * query.weights[2]))
+        tau = self.noise_of(query, guarantee) * self._reach**2 / (self.n * math.sqrt(2.0 * query.weights[2]))
         ratio = (tau / self.gap) ** 2
         return 1.0 if ratio * self.d >= 1.0 else ratio * (self.d - self.components)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.planning.formula import Formula
+from discreet.queries.ranks.quantile_queries import RankTarget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +17,9 @@ class QuantileFormula(Formula):
 
     The value x is drawn with density ∝ exp(−η·|rank(x) − q·n|), rank(x) the number of rows below x. A replaced row
     moves every score by at most 1, and two scores apart by at most 2, so η = ε/2. A row that is added moves rank − q·n
-    by 1 − q or by −q, and so scores by at most max(q, 1 − q): η = ε/(2·max(q, 1 − q)). No δ is spent.
+    by 1 − q or by −q, and so scores by at most max(q, 1 − q): η = ε/(2·max(q, 1 − q)). No δ is spent. A unit of m rows
+    moves scores m times as far, and a row that is replaced by one of another group moves the scores of both groups.
+    With weights the rank is a weight, and n below is the total weight over the largest one.
 
     Rows of density f at the quantile are 1/(nf) apart on average. On rows exactly so far apart the drawn rank is
     two-sided geometric with ratio p = e^(−η), variance 2p/(1 − p)² ≈ 2/η², and the place within its gap is uniform,
@@ -78,28 +81,34 @@ class QuantileFormula(Formula):
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the error of the drawn rank, in the data's units."""
-        most = max(self.q, 1.0 - self.q) if guarantee.neighbors is Neighbors.ADD_REMOVE else 1.0
-        eta = self.share * guarantee.epsilon / (2.0 * most)
+        eta = self.share * guarantee.epsilon / self._spread(guarantee.neighbors)
         p, left = math.exp(-eta), -math.expm1(-eta)
         squared = 2.0 * p / (left * left) + 3.25 * p / (left * (1.0 + p))
-        return math.sqrt(squared / (self.n * self.density) ** 2 + self._outside(eta) * self.width**2 / 3.0)
+        return math.sqrt(squared / (self.total * self.density) ** 2 + self._outside(eta) * self.width**2 / 3.0)
+
+    def _spread(self, neighbors: Neighbors) -> float:
+        """Return by how much the difference of two scores may move (``QuantileMechanism.spread``)."""
+        target = RankTarget(self.q, 0, 0, 1)
+        if neighbors is Neighbors.ADD_REMOVE:
+            return self.max_rows * target.one
+        return self.max_rows * max(target.same, 2.0 * target.one if self.groups > 1 else 0.0)
 
     def _outside(self, eta: float) -> float:
         """Return about the chance that the value is drawn from where no rows are."""
         empty = max(self.width - 1.0 / self.density, 0.0)
-        tails = math.exp(-eta * self.q * self.n) + math.exp(-eta * (1.0 - self.q) * self.n)
-        odds = empty * tails * eta * self.n * self.density / 2.0
+        tails = math.exp(-eta * self.q * self.total) + math.exp(-eta * (1.0 - self.q) * self.total)
+        odds = empty * tails * eta * self.total * self.density / 2.0
         return odds / (1.0 + odds)
 
     @property
     def resolution(self) -> float:
         """Where in its gap between two rows a value lies nobody can know."""
-        return math.sqrt(1.0 / 6.0) / (self.n * self.density)
+        return math.sqrt(1.0 / 6.0) / (self.rows * self.density)
 
     @property
     def sampling_error(self) -> float:
         """√(q(1 − q)/n)/f, the standard error of a sample quantile."""
-        return math.sqrt(self.q * (1.0 - self.q) / self.n) / self.density
+        return math.sqrt(self.q * (1.0 - self.q) / self.rows) / self.density
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +131,8 @@ class InterquartileRangeFormula(Formula):
 
     @property
     def _quartile(self) -> QuantileFormula:
-        return QuantileFormula(n=self.n, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
+        own = {field.name: getattr(self, field.name) for field in fields(Formula)}
+        return QuantileFormula(**own, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return √2 times that of a quartile."""
@@ -136,4 +146,4 @@ class InterquartileRangeFormula(Formula):
     @property
     def sampling_error(self) -> float:
         """½/(f√n): two quartiles of variance 3/(16nf²) each, with a covariance of 1/(16nf²)."""
-        return 0.5 / (self.density * math.sqrt(self.n))
+        return 0.5 / (self.density * math.sqrt(self.rows))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import ArgumentError, choice, integer, nonnegative, positive, probability, suggest_name
+from discreet.guarantees.caution import MILD
 from discreet.guarantees.loss import MOST
-from discreet.planning.caution import MILD
 from discreet.planning.formula import CellsFormula, CountFormula, Formula
 from discreet.planning.mixture_formula import SHAPES, MixtureFormula
 from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
@@ -33,6 +33,8 @@ NAMES = (
 )
 CLASSES = {"GaussianMixture": "gaussian-mixture", "PCA": "pca"}
 DEFAULT_DELTA = 1e-6
+UNGROUPED = ("pca", "gaussian-mixture")
+UNWEIGHTED = (*UNGROUPED, "count", "histogram")
 SINGLE = ("median", *(one.name for one in (QuantileFormula, InterquartileRangeFormula, CellsFormula, CountFormula)))
 
 
@@ -99,6 +101,10 @@ def formula_for(
     cells: int,
     n_components: int | None,
     gap: float | None,
+    max_rows: int | None,
+    groups: int | None,
+    group_share: float | None,
+    weights: float | None,
 ) -> Formula:
     """Return the formula with all its numbers checked."""
     name = question.name
@@ -113,6 +119,8 @@ def formula_for(
     if nonnegative("offset", offset) > wide / 2.0:
         raise ArgumentError("offset", offset, f"a mean within the bounds, at most {wide / 2.0:g} off the middle")
     rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
+    rows["max_rows"] = 1 if max_rows is None else integer("max_rows", max_rows, least=1, most=MOST)
+    rows |= _check_parts(name, groups, group_share, weights)
     bounded = rows | {"width": wide, "spread": std, "offset": float(offset), "counted": counted}
     columns: dict[str, type[MeanFormula | VarianceFormula | CovarianceFormula]] = {
         one.name: one for one in (MeanFormula, VarianceFormula, CovarianceFormula)
@@ -144,6 +152,23 @@ def formula_for(
     if name == "interquartile_range":
         return InterquartileRangeFormula(**drawn)
     return QuantileFormula(**drawn, q=_quantile(name, q))
+
+
+def _check_parts(name: str, groups: int | None, group_share: float | None, weights: float | None) -> dict[str, Any]:
+    """Return the groups and weights of a formula, checked."""
+    if (groups is not None or group_share is not None) and name in UNGROUPED:
+        raise ArgumentError("groups", groups, f"None, since what={name!r} takes no groups")
+    if weights is not None and name in UNWEIGHTED:
+        raise ArgumentError("weights", weights, f"None, since what={name!r} takes no weights")
+    if groups is None and group_share is not None:
+        raise ArgumentError("groups", None, "how many groups there are, where one has a share", write="groups=2")
+    number = 1 if groups is None else integer("groups", groups, least=1, most=MOST)
+    share = 1.0 / number if group_share is None else positive("group_share", group_share)
+    weight = None if weights is None else positive("weights", weights)
+    for argument, value in (("group_share", share), ("weights", weight)):
+        if value is not None and value > 1.0:
+            raise ArgumentError(argument, value, "a number above 0 and at most 1")
+    return {"groups": number, "group_share": share, "weight": weight}
 
 
 def _quantile(name: str, q: float | None) -> float:

@@ -40,6 +40,7 @@ PLACES = {
         "discreet.queries.functions.perturbations": "NoisyRows",
         "discreet.queries.models.log_likelihood": "LogLikelihood",
         "discreet.queries.models.model_query": "GuardedQuery ModelQuery",
+        "discreet.queries.models.prediction_queries": "Confusion LinearRule ResidualSquares ScoreCells",
         "discreet.queries.moments.class_moments": "ClassMoments ClassSums",
         "discreet.queries.moments.clipped_moments": "ClippedMoments MomentSums",
         "discreet.queries.moments.coded_moments": "CodedMoments",

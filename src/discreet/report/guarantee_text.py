@@ -12,8 +12,8 @@ from discreet.door import Release
 from discreet.door.release import describe_rows_of_releases
 from discreet.estimators.fitted_columns import all_declared_bounds, declared_bounds, numeric_columns
 from discreet.guarantees import Guarantee, Neighbors, compose
+from discreet.guarantees.caution import PlanningWarning
 from discreet.planning import explain
-from discreet.planning.caution import PlanningWarning
 from discreet.plots import Facts
 from discreet.plots.plot import format_number
 

@@ -45,7 +45,7 @@ def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releas
     points = []
     for entry in history:
         if entry.kind not in SPENDS:
-            limit = np.inf if entry.limit is None else entry.limit.guarantee.epsilon
+            limit = limit if entry.limit is None else entry.limit.guarantee.epsilon  # a mark changes nothing
             continue
         spent += Counter(dict(entry.losses))
         step = entry.query or " ".join(filter(None, (entry.kind, entry.reason)))  # as the ledger's history has it

@@ -308,7 +308,8 @@ def mean(
     columns : str, int or list of them, optional
         Which columns, by name or number; all numeric ones by default.
     epsilon, delta : float
-        The total cost. The noise is Laplace if δ = 0, else Gaussian, which is smaller from about five columns on.
+        The total cost. The noise is Laplace if δ = 0. Else it is the smaller one, which is Gaussian from about ten
+        columns on, and always where a ledger records it.
     by : str or list of str, optional
         Declared columns of categories: a mean for each combination of their categories, in one release. Empty groups
         get an answer too; rows of a category that was not declared are in none.

@@ -12,9 +12,10 @@ All decisions here follow from public facts: which columns were named, and how t
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, get_args, get_type_hints
 
@@ -50,6 +51,25 @@ def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
     noise = curator.plan(query, loss).noise
     assert noise is not None  # every sum over rows has additive noise
     return noise.variance
+
+
+def log_error(inquiry: Inquiry[Any]) -> float:
+    """Return the mean logarithm of the variance of the noise over the questions of an inquiry, from public numbers.
+
+    A question that selects, without additive noise, counts with 1/ε².
+
+    >>> from discreet import statistics
+    >>> plans = [statistics.count.plan([1.0], epsilon=1.0, delta=delta, bounds=(0, 1), neighbors="add-remove")
+    ...          for delta in (0.0, 1e-6)]
+    >>> [round(math.exp(log_error(plan) / 2), 2) for plan in plans]  # Laplace noise is smaller, and is taken
+    [1.41, 1.41]
+    """
+    errors: dict[tuple[int, Loss], float] = {}
+    for question, loss in inquiry.asked:
+        if (id(question), loss) not in errors:
+            noise = inquiry.curator.plan(question, loss, bits=inquiry.bits).noise
+            errors[id(question), loss] = -2.0 * math.log(loss.pure) if noise is None else math.log(noise.variance)
+    return math.fsum(errors[id(question), loss] for question, loss in inquiry.asked) / len(inquiry.losses)
 
 
 def check_scale(curator: Curator, place: int) -> ColumnScale:
@@ -127,6 +147,21 @@ class Request(ABC, Generic[Result]):
     @abstractmethod
     def plan(self) -> Inquiry[Result]:
         """Return the questions to ask and how to answer from their releases; nothing is spent."""
+
+    def plan_with_less_noise(self) -> Inquiry[Result]:
+        """Return the plan at (ε, δ), or at (ε, 0) if Laplace noise is smaller than Gaussian noise.
+
+        It is a public choice, by ``log_error``. Where there is a ledger, δ means Gaussian noise: Gaussian losses add up
+        in squares there, and a pure ε is expensive among them.
+        """
+        given = self.plan()
+        if self.pure or not self.guarantee.delta or self.curator.ledger is not None:
+            return given
+        try:
+            laplace = replace(self, guarantee=replace(self.guarantee, delta=0.0)).plan()
+        except ValueError:  # a method that takes Gaussian noise only
+            return given
+        return laplace if log_error(laplace) < log_error(given) else given
 
     def make_inquiry(
         self, questions: Iterable[Question], answer: Callable[[Measure], Result], name: str | None = None
@@ -322,7 +357,7 @@ def statistic(
     def register(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
         @wraps(request)
         def plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
-            return request(*args, **kwargs).plan()
+            return request(*args, **kwargs).plan_with_less_noise()
 
         function = planned(plan)
         STATISTICS[function.__name__] = RegisteredStatistic(function, request, example)

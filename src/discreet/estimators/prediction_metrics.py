@@ -1,0 +1,298 @@
+"""Private accuracy, confusion matrices, AUC and R² of fitted classifiers and regressions; ``private_score`` calls them.
+
+Each metric is computed from one release (``queries.models.prediction_queries``), and its interval from the known noise
+of that release. An interval is about these rows, clipped to their bounds, and not about how they were sampled.
+
+- *Confusion matrix*: a count for each class and prediction, each ± the half-width of the noise.
+- *Accuracy*: the sum of its diagonal over the number of rows. Where that number is private, the interval has each of
+  the two sums in an interval of its own, at half of the error probability.
+- *AUC*: the probability that a row of the second class has a higher score than one of the first, equal scores counting
+  half. With h₀, h₁ the counts in bins it is h₁ᵀA·h₀/(n₁n₀), where A is 1 below the diagonal and ½ on it. Two rows in
+  one bin may be in either order, so it is off by at most ½Σh₁h₀/(n₁n₀), the ``grid_error``, which the interval
+  includes. The noise enters to first order, a sum of independent draws with known coefficients; the product of two
+  noises, whose variance is σ⁴‖A‖²/(n₁n₀)², is added as if it were normal. So the level of the interval is approximate.
+- *R²*: 1 − Σ(y − ŷ)²/Σ(y − ȳ)², with predictions clipped to the bounds of the target. The interval has each released
+  number in an interval of its own, at a share of the error probability, and takes the worst of all combinations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, probability
+from discreet.door import Curator, Release
+from discreet.estimators.base import as_curator
+from discreet.estimators.gaussian_classifier import GaussianClassifier
+from discreet.estimators.labelled import LabelledEstimator
+from discreet.estimators.linear_regression import LinearRegression
+from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors
+from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
+from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.question import Query, additive_loss
+from discreet.records import Box, Records
+from discreet.records.opening import is_stored
+
+Array = NDArray[np.float64]
+
+CLASSIFIED = ("accuracy", "confusion", "auc")
+METRICS = (*CLASSIFIED, "r2")
+GRID = tuple(np.linspace(-8.0, 8.0, 65).tolist())  # edges of log odds
+
+
+@dataclass(frozen=True)
+class PrivateMetric:
+    """How well a model predicts private rows, with noise.
+
+    Attributes
+    ----------
+    metric : str
+    value : float or array
+        For a confusion matrix the counts, a row for each true class and a column for each predicted one.
+    classes : tuple or None
+        The labels, in the order of the counts; None for a regression.
+    grid_error : float
+        For AUC: how far bins may have moved it; 0 for other metrics.
+    guarantee : Guarantee or None
+        Its guarantee; None where a seed made it void.
+    release : Release
+    """
+
+    metric: str
+    value: Any
+    classes: tuple[Any, ...] | None
+    grid_error: float
+    guarantee: Guarantee | None
+    release: Release
+    _interval: Callable[[float], tuple[Any, Any]]
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return an interval that holds the metric of these rows with this probability; the noise is accounted for.
+
+        For accuracy with a private number of rows, and for R², with at least this probability; for AUC with about this
+        probability, its ``grid_error`` included.
+        """
+        return self._interval(probability("level", level))
+
+    @property
+    def which_rows(self) -> str | None:
+        """The rows that were used, in words ("at most 4 rows of each patient"); None for all rows."""
+        return self.release.which_rows
+
+    def __repr__(self) -> str:
+        shown = f"{self.value:.4g}" if isinstance(self.value, float) else str(np.round(self.value).tolist())
+        return f"<private {self.metric}: {shown}, {self.guarantee or 'NOT PRIVATE'}>"
+
+
+def private_metric(
+    model: Any,
+    X: Any,
+    y: Any,
+    metric: str,
+    *,
+    epsilon: float,
+    delta: float,
+    neighbors: Neighbors | str | None,
+    random_state: Any,
+    grid: Sequence[float] | None,
+) -> PrivateMetric:
+    """Return a metric of a fitted classifier or regression; see ``private_score``."""
+    wanted = LinearRegression if metric == "r2" else LabelledEstimator
+    if iterable(model) or not isinstance(model, wanted):
+        kinds = "LinearRegression" if metric == "r2" else "GaussianClassifier, LogisticRegression or LinearSVC"
+        got = "several" if iterable(model) else type(model).__name__
+        raise ArgumentError("model", UNSHOWN, f"one fitted {kinds} for metric={metric!r}; got {got}")
+    check_is_fitted(model)
+    if grid is not None and metric != "auc":
+        raise ArgumentError("grid", UNSHOWN, "None, since only metric='auc' has a grid")
+    X = as_curator(X)
+    own = isinstance(X, Curator | Records)
+    shell = clone(model).set_params(
+        neighbors=model.neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
+        random_state=random_state,
+    )
+    if own:
+        shell.set_params(bounds=None)
+    query: Query
+    if metric == "r2":
+        if own:
+            shell.set_params(target_bounds=None)
+        curator, target = shell._open_with_target(_features(model, X, y), y)
+        _check_columns(model, shell)
+        if not isinstance(curator.space, Box):
+            raise ArgumentError("bounds", UNSHOWN, "bounds of each column")
+        rule = LinearRule(np.asarray(model.coef_)[None, :], np.array([model.intercept_]))
+        query, labels = ResidualSquares(curator.space, rule, target, counted=not curator.size.complete), None
+    else:
+        declared = tuple(model.classes_.tolist())
+        shell.set_params(classes=None if own or (is_stored(X) and model.classes is None) else list(declared))
+        curator, _, labels = shell._open_with_target(_features(model, X, y), y)
+        _check_columns(model, shell)
+        if {*labels} != {*declared}:
+            raise ArgumentError("classes", UNSHOWN, f"those of the model, {declared!r}; the rows have others")
+        order = [declared.index(label) for label in labels]
+        query = _classified(model, curator.space, metric, order, grid)
+    guarantee = Guarantee(positive("epsilon", epsilon), probability("delta", delta), curator.neighbors)
+    loss, spent = _smaller_noise(curator, query, guarantee)
+    bits, _ = shell._randomness()
+    release = curator.stating(spent).measure(query, loss, bits=bits)
+    value, error, interval = _ANSWERS[metric](query, release)
+    return PrivateMetric(metric, value, labels, error, spent if bits is None else None, release, interval)
+
+
+def _features(model: Any, X: Any, y: Any) -> Any:
+    """Return a curator of the model's columns and the target; other data as it is."""
+    names = getattr(model, "feature_names_in_", None)
+    if not isinstance(X, Curator) or names is None or not isinstance(y, str):
+        return X
+    known = {*X.columns, *X.category_columns}
+    wanted = [*map(str, names), y]
+    return X.only(wanted) if known.issuperset(wanted) else X
+
+
+def _check_columns(model: Any, shell: Any) -> None:
+    """Raise where the rows do not have the columns of the model, in their order."""
+    ours, theirs = (getattr(one, "feature_names_in_", None) for one in (model, shell))
+    named = ours is None or theirs is None or list(ours) == list(theirs)
+    if model.n_features_in_ != shell.n_features_in_ or not named:
+        raise ArgumentError("X", UNSHOWN, f"the {model.n_features_in_} columns of the model, in their order")
+
+
+def _classified(
+    model: Any, space: Any, metric: str, order: list[int], grid: Sequence[float] | None
+) -> Confusion | ScoreCells:
+    """Return the query of a classifier, its classes in the order of the declared labels."""
+    rule: LinearRule | Components
+    if isinstance(model, GaussianClassifier):
+        own = model._components
+        rule = Components(own.weights[order], own.means[order], own.covariances[order])
+    else:
+        lines, starts = np.asarray(model.coef_), np.asarray(model.intercept_)
+        if len(order) == 2:  # one score, of the second class
+            lines, starts = np.concatenate([0.0 * lines, lines]), np.concatenate([0.0 * starts, starts])
+        rule = LinearRule(lines[order], starts[order])
+    if metric != "auc":
+        return Confusion(space, rule, len(order))
+    if len(order) != 2:
+        raise ArgumentError("metric", "auc", "two classes", write="metric='confusion' for more")
+    return ScoreCells(space, rule, GRID if grid is None else tuple(float(edge) for edge in grid))
+
+
+def _smaller_noise(curator: Curator, query: Query, guarantee: Guarantee) -> tuple[Loss, Guarantee]:
+    """Return the loss with the smaller noise, and what it costs; with a ledger δ means Gaussian noise."""
+    loss = additive_loss(guarantee)
+    if not guarantee.delta or curator.ledger is not None:
+        return loss, guarantee
+    laplace = LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
+    gaussian, other = (curator.plan(query, one).noise for one in (loss, laplace))
+    assert gaussian is not None
+    assert other is not None
+    if other.variance < gaussian.variance:
+        return laplace, Guarantee(guarantee.epsilon, 0.0, guarantee.neighbors)
+    return loss, guarantee
+
+
+Answered = tuple[Any, float, Callable[[float], tuple[Any, Any]]]
+
+
+def _confusion(query: Any, release: Release) -> Answered:
+    counts, noise = release["counts"].copy(), release.noise
+    assert noise is not None
+
+    def interval(level: float) -> tuple[Array, Array]:
+        half = noise.half_width(level)
+        return np.maximum(counts - half, 0.0), np.maximum(counts + half, 0.0)
+
+    return counts, 0.0, interval
+
+
+def _accuracy(query: Any, release: Release) -> Answered:
+    counts, noise = release["counts"], release.noise
+    assert noise is not None
+    right, public = float(np.trace(counts)), release.size.rows
+    total = float(counts.sum()) if public is None else float(public)
+    number = counts.shape[0]
+
+    def interval(level: float) -> tuple[float, float]:
+        each = level if public is not None else (1.0 + level) / 2.0
+        near = noise.half_width_of_sum([1.0] * number, each)
+        off = 0.0 if public is not None else noise.half_width_of_sum([1.0] * number**2, each)
+        low, high = max(right - near, 0.0) / max(total + off, 1.0), max(right + near, 0.0) / max(total - off, 1.0)
+        return min(low, 1.0), min(high, 1.0)
+
+    return min(max(right / max(total, 1.0), 0.0), 1.0), 0.0, interval
+
+
+def _auc(query: Any, release: Release) -> Answered:
+    first, second = release["counts"]
+    noise = release.noise
+    assert noise is not None
+    bins = len(first)
+    sizes = max(float(first.sum()), 1.0), max(float(second.sum()), 1.0)
+    pairs = sizes[0] * sizes[1]
+    below, above = np.cumsum(first) - 0.5 * first, second.sum() - np.cumsum(second) + 0.5 * second
+    raw = float(second @ below) / pairs
+    value = min(max(raw, 0.0), 1.0)
+    ties = float(np.maximum(first, 0.0) @ np.maximum(second, 0.0)) / pairs
+    grid_error = min(0.5 * ties, 0.5)
+    slopes = [*(above / pairs - value / sizes[0]), *(below / pairs - value / sizes[1])]
+    product = noise.variance * math.sqrt(bins * (bins - 1) / 2.0 + bins / 4.0) / pairs
+
+    def interval(level: float) -> tuple[float, float]:
+        if min(sizes) <= noise.half_width_of_sum([1.0] * bins, level):
+            return 0.0, 1.0  # there may be no row of a class
+        normal = float(ndtri((1.0 + level) / 2.0))
+        half = math.hypot(noise.half_width_of_sum(slopes, level), normal * product) + grid_error
+        return max(value - half, 0.0), min(value + half, 1.0)
+
+    return value, grid_error, interval
+
+
+def _r2(query: Any, release: Release) -> Answered:
+    noise, parts = release.noise, release.parts
+    assert noise is not None
+    public = release.size.rows
+    names = ["first", "square", "residual"] + (["count"] if query.counted else [])
+    released = {name: float(release[name][0]) for name in names}
+    rows = released.get("count", float(public or 0))
+
+    def ratio(rows: float, first: float, square: float, residual: float) -> float:
+        """Return R² from the number of rows, |Σt|, Σ(2t² − 1) and Σ(2r² − 1); −∞ where nothing varies."""
+        rows = max(rows, 1.0)
+        total = (square + rows) / 2.0 - first * first / rows
+        left = max((residual + rows) / 2.0, 0.0)
+        return 1.0 - 4.0 * left / total if total > 0.0 else -math.inf
+
+    def interval(level: float) -> tuple[float, float]:
+        each = 1.0 - (1.0 - level) / len(names)
+        half = {name: noise.half_width(each) / parts[name].weight for name in names}
+        off = half.get("count", 0.0)
+        worst = abs(released["first"]) + half["first"]
+        best = max(abs(released["first"]) - half["first"], 0.0)
+        # Σr² and Σt² are sums with the count in them, and each end takes the worst count for itself.
+        most = max((released["residual"] + half["residual"] + rows + off) / 2.0, 0.0)
+        least = max((released["residual"] - half["residual"] + rows - off) / 2.0, 0.0)
+        small = (released["square"] - half["square"] + rows - off) / 2.0 - worst**2 / max(rows - off, 1.0)
+        large = (released["square"] + half["square"] + rows + off) / 2.0 - best**2 / max(rows + off, 1.0)
+        low = 1.0 - 4.0 * most / small if small > 0.0 else -math.inf
+        high = 1.0 - 4.0 * least / large if large > 0.0 else 1.0
+        return low, min(high, 1.0)
+
+    value = ratio(rows, released["first"], released["square"], released["residual"])
+    return (value if math.isfinite(value) else 0.0), 0.0, interval
+
+
+_ANSWERS: dict[str, Callable[[Any, Release], Answered]] = {
+    "accuracy": _accuracy,
+    "confusion": _confusion,
+    "auc": _auc,
+    "r2": _r2,
+}
