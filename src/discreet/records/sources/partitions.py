@@ -78,6 +78,9 @@ class Guarded:
 
     work: Callable[..., Any]
 
+    def __repr__(self) -> str:
+        return "discreet"  # engines name tasks by it, and would take milliseconds to write out the arrays of a query
+
     def __call__(self, *given: Any) -> Any:
         """Return what becomes of the arguments, or the failure of one that failed."""
         for one in given:
@@ -226,7 +229,7 @@ class Partitions:
             source, choices = self.open(part), _choices(units)
             who = None if units is None else self._leave_out(source, units)[0]
             slabs = source.read_declared()
-        value = work(self.reading, watch_rows(slabs, self.key, who, seen))
+        value = work(self.reading, watch_rows(self.reading.cut(slabs), self.key, who, seen))  # a block is then in cache
         return Seen(value, sum(seen[1:], seen[0]), choices)
 
     def consume_chosen(self, work: Consume[Result], chosen: Seen[DeclaredRows]) -> Seen[Result]:
