@@ -222,9 +222,8 @@ class Reading:
             return rows
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
-        return DeclaredRows(
-            take(rows.numbers, numbers, axis=1), rows.codes[:, labels], rows.keep
-        )  # row by row in memory
+        cells = take(rows.numbers, numbers, axis=1)  # row by row in memory, as from a table: so sums have the same bits
+        return DeclaredRows(cells, rows.codes[:, labels], rows.keep)
 
     def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
         """Yield rows in pieces of a block each, of which only the last is smaller, however slabs come.
