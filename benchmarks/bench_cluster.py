@@ -3,8 +3,9 @@
 Each engine has two workers of one thread. Dask holds the rows in memory (persisted), Spark reads Parquet files and
 keeps them from the second pass on. What is timed is a step, the sum of a mixture's statistic over all rows, after three
 that are not timed, in which workers start, compile and keep. NumPy is timed on one thread and on all cores: where two
-of them share a physical core, two workers are less than twice as fast as one. Sums are compared to the last bit, since
-partitions are whole blocks. Processor seconds are those of all processes of the engine.
+of them share a physical core, two workers are less than twice as fast as one. Steps of NumPy and of the engine take
+turns, and ratios are medians over turns, so that what else runs on the machine slows all of them alike. Sums are
+compared to the last bit, since partitions are whole blocks. Processor seconds are those of all processes.
 
     python benchmarks/bench_cluster.py                       10⁶ × 10 rows, K = 5
     python benchmarks/bench_cluster.py --rows 10000000 --engines dask
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -100,15 +102,11 @@ def processor_seconds() -> float:
     return sum(own.cpu_times()[:4]) + sum(sum(one.cpu_times()[:4]) for one in own.children(recursive=True))
 
 
-def timed(step: Callable[[], np.ndarray], steps: int) -> tuple[float, float, np.ndarray]:
-    """Return the seconds and the processor seconds of a step, and what it gives."""
-    result = step()
-    step()
-    step()
+def timed(step: Callable[[], np.ndarray]) -> tuple[float, float]:
+    """Return the seconds and the processor seconds of a step."""
     start, used = time.perf_counter(), processor_seconds()
-    for _ in range(steps):
-        step()
-    return (time.perf_counter() - start) / steps, (processor_seconds() - used) / steps, result
+    step()
+    return time.perf_counter() - start, processor_seconds() - used
 
 
 def main() -> None:
@@ -130,19 +128,20 @@ def main() -> None:
         slabs = local._source.read_declared()
         return sum_vectors(compute(local._source.reading, query.sum, slabs, cores=1), query.size, 1.0).to_floats()
 
-    seconds, used, expected = timed(alone, asked.steps)
-    print(f"NumPy, one thread: {asked.rows / seconds / 1e6:.2f} million rows a second", flush=True)
-    both, _, _ = timed(lambda: summed(local), asked.steps)
-    print(f"NumPy, a thread for each core: {asked.rows / both / 1e6:.2f} million rows a second", flush=True)
+    expected = alone()
     for name in asked.engines:
         with {"dask": dask_rows, "spark": spark_rows}[name](rows, local.block_rows) as data:
             records = as_records(data, space=query.space)
-            took, spent, result = timed(lambda records=records: summed(records), asked.steps)
-            same = "the same bits" if result.tobytes() == expected.tobytes() else "OTHER BITS"
+            steps = alone, partial(summed, local), partial(summed, records)
+            results = [step() for _ in range(3) for step in steps]
+            same = "the same bits" if {one.tobytes() for one in results} == {expected.tobytes()} else "OTHER BITS"
+            took = np.array([[timed(step) for step in steps] for _ in range(asked.steps)])
+            one, both, engine = asked.rows / np.median(took[:, :, 0], axis=0) / 1e6
+            seconds, processor = np.median(took[:, 1, 0] / took[:, 2, 0]), np.median(took[:, 0, 1] / took[:, 2, 1])
             print(
-                f"{name}, two workers: {asked.rows / took / 1e6:.2f} million rows a second, "
-                f"{both / took:.2f} of NumPy's with a thread for each core, {used / spent:.2f} of NumPy's a processor "
-                f"second; {same}", flush=True,
+                f"{name}, two workers: {engine:.2f} million rows a second (NumPy {one:.2f} on one thread, {both:.2f} "
+                f"with a thread for each core); {seconds:.2f} of NumPy's with a thread for each core, {processor:.2f} "
+                f"of NumPy's a processor second; {same}", flush=True,
             )  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import mpmath
@@ -12,7 +14,15 @@ from scipy.special import ndtr
 
 import slow_draws as reference
 from conftest import FALSE_ALARM
-from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise, kernels
+from discreet.noise import (
+    Bits,
+    DiscreteGaussianNoise,
+    GaussianNoise,
+    GeometricNoise,
+    LaplaceNoise,
+    integer_draws,
+    kernels,
+)
 from discreet.noise.reals import LazyUniform, LazyWords, exp_minus
 from effort import size
 from goodness import chi_square_p, counts_between
@@ -120,6 +130,31 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
             assert [first() for _ in words[used:]] == words[used:].tolist()
     if name.startswith(("normal", "laplace")):
         assert statuses.count(kernels.TIE) > 20
+
+
+@pytest.mark.parametrize(
+    "noise", [GaussianNoise(1.5), LaplaceNoise(0.7), GeometricNoise(3.0), DiscreteGaussianNoise(2.5)]
+)
+def test_a_few_draws_in_plain_python_are_those_of_the_compiled_loop(noise, seeded, monkeypatch):
+    values = np.zeros(20)
+    for seed in range(size(20, 100)):
+        drawn = []
+        for few in (False, True):
+            monkeypatch.setattr(integer_draws, "_are_few", lambda draws, few=few: few)
+            drawn.append(noise.add(values, bits=seeded(seed)).tolist())
+        assert drawn[0] == drawn[1]
+
+
+def test_a_few_draws_do_not_import_numba():
+    code = "import sys, discreet.noise as n; n.GaussianNoise(1.0).add([0.0] * 3); print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_an_overflow_of_a_draw_that_was_settled_is_an_error(monkeypatch, seeded):
+    monkeypatch.setattr(integer_draws, "_are_few", lambda draws: True)
+    monkeypatch.setattr(kernels, "NORMAL", kernels.Sampler(lambda words, i, fineness: (0, kernels.OVERFLOW)))
+    with pytest.raises(OverflowError):
+        integer_draws.draw_integers(1, seeded(0), "NORMAL", 40)
 
 
 @pytest.mark.parametrize("width", [4, 6])

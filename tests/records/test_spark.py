@@ -14,7 +14,8 @@ from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Box, as_records
-from discreet.records.sources.partitions import CHANGED
+from discreet.records.sources import spark_frames
+from discreet.records.sources.partitions import CHANGED, Partitions
 from spark_session import spark
 
 # PySpark's connections to its JVM are closed when they are collected.
@@ -118,15 +119,42 @@ def test_partitions_that_come_twice_are_noticed(session, monkeypatch):
     assert str(caught.value) == CHANGED
 
 
-def test_partitions_that_are_lost_are_noticed(session, monkeypatch):
+def test_kept_partitions_that_are_lost_or_come_twice_are_noticed(session, monkeypatch):
+    from pyspark import RDD
+
+    collect = RDD.collect
+    for spoil in (lambda own: collect(own)[1:], lambda own: [*collect(own), *collect(own)[:1]]):
+        records = as_records(in_parts(session, table()), space=BOX)
+        summed(records, Sum(BOX))
+        with monkeypatch.context() as patch:
+            patch.setattr(RDD, "collect", spoil)
+            with pytest.raises(RuntimeError) as caught:
+                summed(records, Sum(BOX))
+        assert str(caught.value) == CHANGED
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_kept_blocks_give_the_bits_of_the_first_pass(session, parts, monkeypatch):
+    """With a unit, a view of some columns, a block that is not full, and without RDDs too (Spark Connect has none)."""
+    frame = table(730).assign(who=np.arange(730) % 300)
+    data = session.createDataFrame(frame).coalesce(parts).cache()
+    options = {"space": BOX, "unit": "who", "unit_type": "integer", "max_rows": 2, "block_rows": BLOCK}
+    for view in (COLUMNS, ["c", "a"]):
+        records = as_records(data, **options).only(view)
+        sums = [records.reduce(lambda block: block.x.sum(axis=0), len(view)) for _ in range(3)]
+        assert len({one.tobytes() for one in sums}) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(spark_frames, "_has_rdds", lambda session: False)
+            again = records.reduce(lambda block: block.x.sum(axis=0), len(view))
+        assert again.tobytes() == sums[0].tobytes()
+
+
+def test_a_block_that_cannot_be_prepared_is_an_error_without_a_row(session, monkeypatch):
     records = as_records(in_parts(session, table()), space=BOX)
     summed(records, Sum(BOX))
-    frame = type(session.createDataFrame(table(1)))
-    collect = frame.collect
-    monkeypatch.setattr(frame, "collect", lambda self: collect(self)[1:])
-    with pytest.raises(RuntimeError) as caught:
+    monkeypatch.setattr(Partitions, "prepare", lambda own, part, units: loud(part))
+    with pytest.raises(RuntimeError, match="Spark failed with the error AttributeError"):
         summed(records, Sum(BOX))
-    assert str(caught.value) == CHANGED
 
 
 def test_rows_that_are_drawn_anew_in_every_pass_are_noticed(session, tmp_path):

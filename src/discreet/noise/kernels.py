@@ -39,19 +39,28 @@ probability e^(−x); it is drawn again, and k goes up by one, with the remainin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from math import exp
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import njit, uint64
-from numba.extending import register_jitable
+from numpy import uint64
 
 from discreet.noise.reals import exp_minus
 
 DONE, SHORT, TIE, OVERFLOW = 0, -1, -2, -3
 
-inlined = register_jitable(forceinline=True)  # compiled where compiled code calls it, plain Python elsewhere
+_INLINED: list[Callable[..., Any]] = []
+
+
+def inlined(function):
+    """Have a function compiled where compiled code calls it; elsewhere it is plain Python."""
+    _INLINED.append(function)
+    return function
+
 
 _LAST = np.uint64(63)
 _MOST = np.uint64(2**64 - 1)
@@ -277,42 +286,60 @@ def _settle_discrete_gaussian(words, i, sigma):
             return value, i
 
 
-class Sampler(NamedTuple):
-    """The compiled loop of a sampler, and what settles a draw that it left undecided.
+@lru_cache(maxsize=1)
+def _register_inlined():
+    from numba.extending import register_jitable
+
+    for function in _INLINED:
+        register_jitable(forceinline=True)(function)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler: in plain Python, and its compiled loop.
 
     Attributes
     ----------
-    fill : callable
-        Fills ``out`` from place ``done`` on; returns (done, words used, status).
-    settle : callable
-        Returns a draw and the place behind it, of ``LazyUniform``s.
+    draw : callable
+        Makes one draw.
+    exact : callable or None
+        Makes the same draw of ``LazyUniform``s, where that is another function.
     """
 
-    fill: Any
-    settle: Any
+    draw: Any
+    exact: Any = None
 
+    @property
+    def settle(self):
+        """Returns a draw and the place behind it, of ``LazyUniform``s."""
+        return self.exact or self.draw
 
-def _sampler(draw, settle=None):
-    """Return a sampler, from the function that makes one draw."""
+    @cached_property
+    def fill(self):
+        """Fills ``out`` from place ``done`` on; returns (done, words used, status). numba is imported only for it."""
+        from numba import njit
 
-    @njit(cache=True, nogil=True)
-    def fill(words, out, done, *given):
-        used = 0
-        while done < out.size:
-            value, i = draw(words, used, *given)
-            if i < 0:
-                return done, used, i
-            out[done] = value
-            used = i
-            done += 1
-        return done, used, DONE
+        _register_inlined()
+        draw = self.draw
 
-    return Sampler(fill, settle or draw)
+        @njit(cache=True, nogil=True)
+        def fill(words, out, done, *given):
+            used = 0
+            while done < out.size:
+                value, i = draw(words, used, *given)
+                if i < 0:
+                    return done, used, i
+                out[done] = value
+                used = i
+                done += 1
+            return done, used, DONE
+
+        return fill
 
 
 # What is given to each: the fineness of a normal or a Laplace; the scale of a geometric in units of 2^−shift, and the
 # shift; the end of a uniform; the scale of a discrete Gaussian.
-NORMAL, LAPLACE = _sampler(_draw_normal), _sampler(_draw_laplace)
-TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC = _sampler(_draw_two_sided), _sampler(_draw_one_sided)
-UNIFORM = _sampler(_below)
-DISCRETE_GAUSSIAN = _sampler(_draw_discrete_gaussian, _settle_discrete_gaussian)
+NORMAL, LAPLACE = Sampler(_draw_normal), Sampler(_draw_laplace)
+TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC = Sampler(_draw_two_sided), Sampler(_draw_one_sided)
+UNIFORM = Sampler(_below)
+DISCRETE_GAUSSIAN = Sampler(_draw_discrete_gaussian, _settle_discrete_gaussian)

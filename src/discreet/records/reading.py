@@ -218,9 +218,12 @@ class Reading:
 
     def select_columns(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
         """Return the columns of this reading from rows with all declared columns."""
+        if self.names == declared.names:
+            return rows
         numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
-        return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels], rows.keep)
+        cells = take(rows.numbers, numbers, axis=1)  # row by row in memory, as from a table: so sums have the same bits
+        return DeclaredRows(cells, rows.codes[:, labels], rows.keep)
 
     def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
         """Yield rows in pieces of a block each, of which only the last is smaller, however slabs come.

@@ -78,6 +78,9 @@ class Guarded:
 
     work: Callable[..., Any]
 
+    def __repr__(self) -> str:
+        return "discreet"  # engines name tasks by it, and would take milliseconds to write out the arrays of a query
+
     def __call__(self, *given: Any) -> Any:
         """Return what becomes of the arguments, or the failure of one that failed."""
         for one in given:
@@ -150,7 +153,7 @@ NO_UNITS = UnitCounts(np.empty(0, dtype=np.uint64), (0, 0, 0), 0)
 
 
 class Prepared(NamedTuple):
-    """A partition as declared rows, of which those count that ``keep`` says, and the hash of each row's unit."""
+    """A block as declared rows, of which those count that ``keep`` says, and the hash of each row's unit."""
 
     rows: DeclaredRows
     who: Words | None
@@ -192,14 +195,18 @@ class Partitions:
         source.reading = self.reading
         return source
 
-    def prepare(self, part: Any, units: UnitCounts | None) -> Prepared:
-        """Return a partition as declared rows in memory, for an engine whose own reading takes longer than a step."""
+    def prepare(self, part: Any, units: UnitCounts | None) -> list[Prepared]:
+        """Return a partition as declared blocks in memory, for an engine whose own reading takes longer than a step."""
         source, keep, who = self.open(part), None, None
         if units is not None:
             who, codes = self._leave_out(source, units)
             keep = codes >= 0
-        rows = DeclaredRows.joined([self.declared.empty_rows(), *source.read(self.declared)])
-        return Prepared(rows._replace(keep=keep), who, _choices(units))
+        first, result = 0, []
+        for rows in self.declared.cut(source.read(self.declared)):
+            own = slice(first, first := first + len(rows.codes))
+            rows = rows._replace(keep=None if keep is None else keep[own])
+            result.append(Prepared(rows, None if who is None else who[own], _choices(units)))
+        return result
 
     def _leave_out(self, source: LocalSource, units: UnitCounts) -> tuple[Words, NDArray[np.int64]]:
         """Leave out the rows of units of too many rows; return the hash of each row's unit, and whose it is or −1."""
@@ -215,19 +222,28 @@ class Partitions:
         Parameters
         ----------
         work : callable
-        part : table, array or Prepared
+        part : table or array
         units : UnitCounts or None
             What is known of the units of all partitions; None where each row stands for itself.
         """
-        seen = [RowDigest()]
-        if isinstance(part, Prepared):
-            slabs, who, choices = iter([self.reading.select_columns(part.rows, self.declared)]), part.who, part.choices
-        else:
-            source, choices = self.open(part), _choices(units)
-            who = None if units is None else self._leave_out(source, units)[0]
-            slabs = source.read_declared()
-        value = work(self.reading, watch_rows(slabs, self.key, who, seen))
-        return Seen(value, sum(seen[1:], seen[0]), choices)
+        seen, source = [RowDigest()], self.open(part)
+        who = None if units is None else self._leave_out(source, units)[0]
+        blocks = self.reading.cut(source.read_declared())  # which are hashed and summed while they are in cache
+        value = work(self.reading, watch_rows(blocks, self.key, who, seen))
+        return Seen(value, sum(seen[1:], seen[0]), _choices(units))
+
+    def consume_prepared(self, work: Consume[Result], blocks: Iterable[Prepared]) -> Seen[Result]:
+        """Return the same of a partition that was prepared."""
+        seen, choices = [RowDigest()], set[int]()
+
+        def watch() -> Iterator[DeclaredRows]:
+            for block in blocks:
+                choices.update(block.choices)
+                rows = self.reading.select_columns(block.rows, self.declared)
+                yield from watch_rows([rows], self.key, block.who, seen)
+
+        value = work(self.reading, watch())
+        return Seen(value, sum(seen[1:], seen[0]), frozenset(choices))
 
     def consume_chosen(self, work: Consume[Result], chosen: Seen[DeclaredRows]) -> Seen[Result]:
         """Return what becomes of rows that were chosen already, all of which count; with what they were chosen from."""

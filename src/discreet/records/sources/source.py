@@ -233,7 +233,7 @@ def compute(
             return to_host(kernel(block)).astype(np.float64) if block.x.shape[0] else None
 
     ahead = reading.cut(slabs)
-    first = list(islice(ahead, 4))
+    first = [] if cores == 1 else list(islice(ahead, 4))
     cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
     result = map(work, chain(first, ahead)) if alone else _run_on_threads(work, chain(first, ahead), cores)

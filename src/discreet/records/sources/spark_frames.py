@@ -7,9 +7,11 @@ once, in the driver's own process (``door``): nothing here is lazy, so that noth
 computes something again. No accumulators are used, to which a repeated task adds twice.
 
 To make Arrow batches of rows takes Spark ten times as long as a step of a fit. So from the second pass over the same
-columns on, the partitions are kept by the executors as arrays, in memory or on their disks, until nobody holds the
-records any more. A partition that is lost is made again from the data frame, and the fingerprint tells if it has become
-another one.
+columns on, the executors keep the partitions as arrays, in memory or on their disks, until nobody holds the records any
+more: pickles of one block each, as an RDD, since Spark hands these to Python as they are. (As cells of a data frame
+they would be copied into rows and Arrow batches, at several times the processor time.) A partition that is lost is made
+again from the data frame, and the fingerprint tells if it has become another one. Spark Connect has no RDDs: there
+every pass reads the data frame.
 
 **A person's rows.** Spark counts the rows of each unit, after a shuffle by name. Keyed hashes of the units that have
 more than ``max_rows`` go into the tasks, and the rows of these units come to the driver, which chooses among them
@@ -23,11 +25,13 @@ usual; ``frame.repartition(n)`` makes more of them.
 from __future__ import annotations
 
 import pickle
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from inspect import signature
+from itertools import chain
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -46,6 +50,7 @@ from discreet.records.sources.partitions import (
     Guarded,
     PartitionedSource,
     Partitions,
+    Prepared,
     Seen,
     SumRows,
     UnitCounts,
@@ -115,6 +120,10 @@ def check_session(frame: Any) -> None:
     session._discreet_version = own  # once a session
 
 
+def _has_rdds(session: Any) -> bool:
+    return hasattr(session, "sparkContext")  # which Spark Connect has not
+
+
 def _own_version(table: Any = None) -> str:
     return str(import_module("discreet").__version__)
 
@@ -133,19 +142,36 @@ def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Cal
     return run
 
 
-def _for_each_prepared(work: Callable[[Any], Any]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return the same for partitions that are kept, whose pickles ``_for_each_partition`` made."""
+def _prepare_each_partition(
+    work: Callable[[Any], list[Prepared]], names: Sequence[str]
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return the same for blocks: each is a row of its own, as text, since Spark makes an RDD of bytes very slowly."""
     guarded = Guarded(work)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            numbers, pickles = batch.column("part").to_pylist(), batch.column("result")
-            for number, held in zip(numbers, pickles, strict=True):
-                part = pickle.loads(held.as_buffer())
-                result = part if part is None or isinstance(part, Failure) else guarded(part)
-                yield _result_batch(number, result)
+        table = read_batches(batches, names)
+        result = [] if table is None else guarded(table)
+        pa = import_optional("pyarrow")
+        for one in [result] if isinstance(result, Failure) else result:
+            yield pa.RecordBatch.from_pydict({"block": [b64encode(pickle.dumps(one)).decode()]})
 
     return run
+
+
+def _for_each_prepared(work: Callable[[Any], Any]) -> Callable[[int, Iterator[Any]], Iterator[Any]]:
+    """Return a function for ``mapPartitionsWithIndex`` over kept blocks: the number, and what ``work`` gives."""
+    guarded = Guarded(work)
+
+    def run(number: int, blocks: Iterator[Any]) -> Iterator[Any]:
+        first = next(blocks, None)
+        alone = first is None or isinstance(first, Failure)  # there is no block, or none could be made
+        yield number, first if alone else guarded(chain([first], blocks))
+
+    return run
+
+
+def _read_block(row: Any) -> Any:
+    return pickle.loads(b64decode(row["block"]))
 
 
 def _result_batch(number: int, result: Any) -> Any:
@@ -155,14 +181,14 @@ def _result_batch(number: int, result: Any) -> Any:
 
 
 class _Kept:
-    """A data frame that the executors keep, until this is gone."""
+    """Blocks that the executors keep, until this is gone."""
 
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame.persist()
+    def __init__(self, blocks: Any) -> None:
+        self.blocks = blocks.persist(import_optional("pyspark").StorageLevel.MEMORY_AND_DISK_DESER)
 
     def __del__(self) -> None:
         with suppress(Exception):  # the session may have ended
-            self.frame.unpersist()
+            self.blocks.unpersist()
 
 
 def _count_units(partitions: Partitions, names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -212,15 +238,14 @@ class SparkSource(PartitionedSource):
 
     def _run(self, frame: Any, names: Iterable[str], work: Callable[[Any], Result]) -> list[Result]:
         """Return what becomes of each partition that has a row, read with these names for its columns."""
-        return self._collect(frame, _for_each_partition(work, tuple(names)))
+        tasks = frame.mapInArrow(_for_each_partition(work, tuple(names)), RESULT)
+        return self._check(_compute(lambda: [(row["part"], pickle.loads(row["result"])) for row in tasks.collect()]))
 
-    def _collect(self, frame: Any, task: Callable[[Iterable[Any]], Iterator[Any]]) -> list[Any]:
-        """Return the results of a task, which are there once for each partition."""
-        rows = _compute(lambda: frame.mapInArrow(task, RESULT).collect())
-        if len({row["part"] for row in rows}) < len(rows):
+    def _check(self, results: list[tuple[int, Any]]) -> list[Any]:
+        """Return the results of partitions that have a row, each of which is there once."""
+        if len({number for number, _ in results}) < len(results):
             raise RuntimeError(CHANGED)
-        results = _compute(lambda: [pickle.loads(row["result"]) for row in rows])  # which our own tasks wrote
-        return [one for one in results if one is not None]
+        return _compute(lambda: [one for _, one in results if one is not None])  # which our own tasks wrote
 
     @property
     def _choice(self) -> tuple[UnitCounts, Seen[DeclaredRows]]:
@@ -243,13 +268,14 @@ class SparkSource(PartitionedSource):
 
     @property
     def _kept(self) -> _Kept:
-        """The partitions as arrays, kept by the executors."""
+        """The partitions as blocks, kept by the executors."""
 
         def prepare() -> _Kept:
             names = tuple(dict.fromkeys(self.declared.needed))
             units = None if self.declared.unit is None else self._choice[0]
-            task = _for_each_partition(partial(self._partitions.prepare, units=units), names)
-            return _Kept(_compute(lambda: select_columns(self._data, self.declared).mapInArrow(task, RESULT)))
+            task = _prepare_each_partition(partial(self._partitions.prepare, units=units), names)
+            frame = select_columns(self._data, self.declared).mapInArrow(task, "block string")
+            return _Kept(_compute(lambda: frame.rdd.map(_read_block)))
 
         return self._cache("kept", prepare)
 
@@ -268,12 +294,13 @@ class SparkSource(PartitionedSource):
         own, units, chosen = self._partitions, None, None
         if self.reading.unit is not None:
             units, chosen = self._choice
-        task = partial(own.consume, work, units=units)
-        if self.has_seen(self.reading.names):
-            results: list[Seen[Result]] = self._collect(self._kept.frame, _for_each_prepared(task))
+        results: list[Seen[Result]]
+        if self.has_seen(self.reading.names) and _has_rdds(self._data.sparkSession):
+            task = _for_each_prepared(partial(own.consume_prepared, work))
+            results = self._check(_compute(self._kept.blocks.mapPartitionsWithIndex(task).collect))
         else:
             frame = select_columns(self._data, self.reading)
-            results = self._run(frame, dict.fromkeys(self.reading.needed), task)
+            results = self._run(frame, dict.fromkeys(self.reading.needed), partial(own.consume, work, units=units))
         self.compare(join_seen(None, results))
         yield from (one.value for one in results)
         if chosen is not None:
