@@ -12,7 +12,7 @@ import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, format_names, suggest_name
 from discreet.cli.budget_limits import open_ledger_if_exists
-from discreet.cli.command import command
+from discreet.cli.command import CommandTyper, command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
 from discreet.cli.printing import CommandOutput, OutputTable, facts_table, note
@@ -35,7 +35,7 @@ Name = Annotated[str | None, typer.Option("--name", help="One data set; all of t
 
 def commands() -> typer.Typer:
     """Return ``discreet budget show``, ``limit``, ``history`` and ``verify``."""
-    app = typer.Typer(help="Show, set and check what may be spent.", no_args_is_help=True)
+    app = CommandTyper(help="Show, set and check what may be spent.", no_args_is_help=True)
     app.command("show")(show)
     app.command("limit")(limit)
     app.command("history")(history)
