@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.command import CommandTyper
+from discreet.cli.single_options import CommandTyper
 
 HELP = """Learning from sensitive continuous data under differential privacy.
 

@@ -12,10 +12,11 @@ import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, format_names, suggest_name
 from discreet.cli.budget_limits import open_ledger_if_exists
-from discreet.cli.command import CommandTyper, command
+from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
 from discreet.cli.printing import CommandOutput, OutputTable, facts_table, note
+from discreet.cli.single_options import CommandTyper
 from discreet.database.budget_shares import BudgetShares
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger as Record

@@ -1,14 +1,9 @@
-"""The decorator of all commands: ``--json``, ``--traceback``, groups of flags, errors, and help with examples.
-
-``CommandTyper`` is where commands are registered. An option that takes one value is refused where it is given twice,
-before anything is opened or spent: Click would take the last value and say nothing of the first.
-"""
+"""The decorator of all commands: ``--json``, ``--traceback``, groups of flags, errors, and help with examples."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -16,7 +11,6 @@ from traceback import format_exception
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 import discreet
 from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, message_for, replace_by_flags
@@ -32,30 +26,6 @@ Traceback = Annotated[
 LIBRARY = Path(discreet.__file__).parent
 
 Command = Callable[..., CommandOutput]
-
-
-class OnceCommand(TyperCommand):
-    """A command whose options of one value can be given once. A flag without a value says the same twice."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse a command line; raise where an option of one value is given twice."""
-        if not ctx.resilient_parsing:  # of a shell that completes a line
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            for given, times in Counter(order).items():
-                single = given.param_type_name == "option" and not (given.multiple or given.is_flag or given.count)
-                if single and times > 1:
-                    raise typer.BadParameter(
-                        f"expected it once, and it is given {times} times; write one value", param_hint=given.opts[0]
-                    )
-        return super().parse_args(ctx, args)
-
-
-class CommandTyper(typer.Typer):
-    """Where commands are registered, each as a ``OnceCommand``."""
-
-    def command(self, name: str | None = None, **settings: Any) -> Any:
-        """Return a decorator that registers a command."""
-        return super().command(name, **{"cls": OnceCommand} | settings)
 
 
 def command(*examples: str, table: str = "") -> Callable[[Command], Callable[..., None]]:

@@ -14,11 +14,12 @@ from typing import Annotated
 import typer
 
 from discreet.arguments import format_names
-from discreet.cli.command import CommandTyper, command
+from discreet.cli.command import command
 from discreet.cli.declaration_flags import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable
+from discreet.cli.single_options import CommandTyper
 from discreet.records import Category, Date, Number, Schema
 from discreet.records.sources.csv_files import CSV_SUFFIXES
 from discreet.records.sources.engines import open_engine
