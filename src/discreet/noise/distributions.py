@@ -231,14 +231,17 @@ def _invert_tail(scales: NDArray[np.float64], beyond: float) -> float:
 
         P(S < x) = ½ + Σ_k φ(t_k) sin(t_k x)/(π(k + ½)),   off by at most P(|S| > 2π/Δ − x).
 
-    That is below 2e-12 for Δ as it is chosen: with b the largest scale, E e^(S/2b) ≤ e^(Σb_i²/3b²). Terms with
-    φ < 1e-14 are left out. Scales below b/1000 are raised to it, so that φ falls soon: the sum of independent symmetric
-    unimodal variables has more in its tails where one of them has (Birnbaum 1948).
+    With b the largest scale, E e^(S/2b) ≤ e^(Σb_i²/3b²). So P(|S| > reach + 2bx) ≤ 2e^(−28 − x), which bounds that
+    error for Δ as it is chosen, and the tail itself beyond the reach. Terms with φ < 1e-14 are left out. Scales below
+    b/1000 are raised to it, so that φ falls soon: the sum of independent symmetric unimodal variables has more in its
+    tails where one of them has (Birnbaum 1948).
     """
     largest = float(scales.max())
     scales, times = np.unique(np.maximum(scales, 1e-3 * largest), return_counts=True)
-    period = beyond + 2.0 * largest * (28.0 + float(times @ scales**2) / (3.0 * largest**2))
-    step, last = 2.0 * math.pi / period, 1.0 / largest
+    reach = 2.0 * largest * (28.0 + float(times @ scales**2) / (3.0 * largest**2))
+    if beyond >= reach:
+        return 2.0 * math.exp((reach - beyond) / (2.0 * largest) - 28.0)
+    step, last = 2.0 * math.pi / (beyond + reach), 1.0 / largest
     while float(times @ np.log1p((last * scales) ** 2)) < 32.0:
         last *= 1.5
     k = np.arange(math.ceil(last / step)) + 0.5

@@ -15,7 +15,7 @@ Summing over columns, rows and both gives e_i·, e_·j and the sum of all in clo
 held by the multiplier λ. In units of the noise the precisions along interactions, row contrasts, column contrasts and
 the total are p, p + Cq, p + Rs and p + Cq + Rs (Barak et al. 2007 and Li et al. 2015 measure margins for this reason).
 
-**The table.** Counts that are set to 0 where they are negative add up to too much, by far where many cells are empty. So
+**The table.** Counts that are set to 0 where they are negative add up to too much, by far if many cells are empty. So
 the totals come first, and the cells follow: row totals and column totals are each moved to the nearest non-negative
 ones with the sum of the table, and the cells to the nearest non-negative table with these margins. That is
 x_ij = max(0, y_ij + u_i + v_j). Rows and columns are solved in turn, each exactly (Held, Wolfe and Crowder 1974).
