@@ -84,7 +84,7 @@ def test_a_flag_without_a_value_says_the_same_twice(folder):
     assert discreet(f"{line} --json").data["admitted"] is True
 
 
-COMMON = "--bounds age=17:90 --classes income=below,above --classes ward=north,south:other --ledger l --limit 50"
+COMMON = "--bounds age=17:90 --classes income=below,above --classes ward=north,south:other --ledger l --limit 100"
 
 
 def test_groups_of_several_columns_are_written_in_two_ways(folder):
@@ -99,7 +99,7 @@ def test_groups_of_several_columns_are_written_in_two_ways(folder):
     for rows in answers[1:]:
         assert [row["value"] for row in rows] == pytest.approx([row["value"] for row in answers[0]], abs=5)
     assert {row["ward"] for row in answers[0]} == {"north", "south", "other"}  # as --classes …:other declares it
-    losses = dp.Ledger("l").spent("people.csv")
+    losses = dp.Ledger("l").spent("people")
     assert list(losses.values()) == [3]  # one release each
 
 

@@ -18,7 +18,7 @@ class OnceCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse a command line; raise where an option of one value is given twice."""
         if not ctx.resilient_parsing:  # of a shell that completes a line
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            order: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]  # what was given, in order
             for given, times in Counter(order).items():
                 single = given.param_type_name == "option" and not (given.multiple or given.is_flag or given.count)
                 if single and times > 1:
