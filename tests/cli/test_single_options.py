@@ -108,3 +108,36 @@ def test_a_group_is_given_once(by, folder):
     ran = discreet(f"query people.csv count {by} {COMMON} --epsilon 1")
     assert ran.code == 1
     assert not Path("l").exists()
+
+
+def test_tables_on_the_command_line(folder):
+    asked = f"query people.csv crosstab ward age --bins age=17,40,90 {COMMON} --epsilon 10"
+    shown = discreet(asked)
+    assert shown.code == 0
+    rows = discreet(f"{asked} --json").data["answer"]
+    assert len(rows) == 3 * 2 + 3 + 2 + 1  # with the margins
+    assert {(row["ward"] is None, row["age"] is None) for row in rows} == {(a, b) for a in (0, 1) for b in (0, 1)}
+    means = discreet(f"query people.csv crosstab ward income --values age {COMMON} --epsilon 10 --json").data
+    assert means["question"] == "crosstab of ward, income with means of age"
+    assert all(17 <= row["value"] <= 90 for row in means["answer"])
+    several = discreet(f"query people.csv histogram ward age --bins age=3 {COMMON} --epsilon 10 --json").data["answer"]
+    assert [row["column"] for row in several] == ["ward"] * 3 + ["age"] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("crosstab ward", "crosstab is of two columns"),
+        ("crosstab ward income age", "crosstab is of two columns"),
+        ("crosstab ward age --bins 3 --bins 4", "expected it once, or with the name of a column"),
+        ("crosstab ward age --bins age=3 --bins age=4", "each once"),
+        ("crosstab ward age --bins height=3", "with a declared column"),
+        ("mean age --values age", "mean does not take it"),
+        ("crosstab ward ward", "different columns"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_before_the_spend(line, message, folder):
+    ran = discreet(f"query people.csv {line} {COMMON} --epsilon 1")
+    assert ran.code in (1, 2)
+    assert message in ran.err.replace("\n", " ")
+    assert not Path("l").exists()
