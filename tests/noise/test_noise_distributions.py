@@ -9,8 +9,8 @@ from inspect import isabstract
 
 import numpy as np
 import pytest
-from scipy.special import betainc, ndtr
-from scipy.stats import gamma, kstest, laplace, norm
+from scipy.special import betainc, gammaincc, ndtr
+from scipy.stats import gamma, kstest, laplace, nbinom, norm
 
 from conftest import FALSE_ALARM
 from discreet import GaussianLoss, GeometricLoss, LaplaceLoss, PureLoss, ZcdpLoss
@@ -434,7 +434,9 @@ def test_the_log_density_is_that_of_the_continuous_distribution(distribution, id
 
 
 @pytest.mark.parametrize("noise", [GaussianNoise(2.0), LaplaceNoise(2.0), GaussianNoise(2.0, 1), LaplaceNoise(2.0, 1)])
-@pytest.mark.parametrize("coefficients", [[1.0], [3.0, -1.0], [2.0, 2.0, 2.0], [1.0, 0.0, 1e-12]])
+@pytest.mark.parametrize(
+    "coefficients", [[1.0], [3.0, -1.0], [2.0, 2.0, 2.0], [1.0, 0.0, 1e-12], [1.0] * 3 + [-0.1] * 4]
+)
 def test_the_tail_of_a_sum_is_never_understated(noise, coefficients, seeded):
     sums = (noise.sample((size(100_000, 400_000), len(coefficients)), seeded(3)) * noise.grid) @ np.array(coefficients)
     for level in [0.5, 0.9, 0.999]:
@@ -445,6 +447,25 @@ def test_the_tail_of_a_sum_is_never_understated(noise, coefficients, seeded):
     if len(coefficients) == 1:
         assert noise.half_width_of_sum([1.0], 0.9) == pytest.approx(noise.half_width(0.9))
     assert noise.half_width_of_sum([0.0], 0.9) == 0.0
+    assert noise.tail(coefficients, 1e9) < 1e-15
+    assert noise.half_width_of_sum(coefficients, 1.0 - 1e-14) < 1e4
+
+
+@pytest.mark.parametrize("terms", [7, 30, 1000])
+def test_the_tail_of_many_equal_laplace_terms_is_that_of_two_races(terms):
+    """The difference of two sums of n exponentials: j steps of one are done when the other is, and n − j remain."""
+    noise = LaplaceNoise(2.0)
+    for deviations in (0.5, 2.0, 4.0):
+        beyond = deviations * math.sqrt(2.0 * terms) * 2.0
+        done = np.arange(terms)
+        races = nbinom(terms, 0.5).pmf(done) * gammaincc(terms - done, beyond / 2.0)
+        assert noise.tail([1.0] * terms, beyond) == pytest.approx(2.0 * races.sum(), rel=1e-6, abs=2e-10)
+
+
+def test_the_tail_of_many_laplace_terms_continues_that_of_few():
+    few = [1.0, 1.5, 2.25, 3.4, 5.0, 7.5]
+    for far in (5.0, 20.0, 60.0):
+        assert LaplaceNoise(1.0).tail([*few, 1e-3], far) == pytest.approx(LaplaceNoise(1.0).tail(few, far), rel=1e-4)
 
 
 def test_a_distribution_that_knows_no_sums_says_so():

@@ -251,7 +251,10 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         ),
         (lambda: Schema.from_toml("[columns.a]\nlow=2020-01-01T07:00:00\nhigh=2021-01-01"), ["low=", "expected a day"]),
         (lambda: Schema.from_toml("[columns.a]\nlow=0\nhigh=1\nlog=true"), ["[columns.a]", "with log=True"]),
-        (lambda: Schema.from_toml("[columns.a]\nvalues=[1]\nlow=0"), ["'low' is not known", "values, missing, fill"]),
+        (
+            lambda: Schema.from_toml("[columns.a]\nvalues=[1]\nlow=0"),
+            ["'low' is not known", "values, other, missing, fill"],
+        ),
     ],
 )
 def test_an_error_says_what_to_write(make, words):

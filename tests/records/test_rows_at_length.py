@@ -41,6 +41,7 @@ COLUMNS = {
     "day": Date("2020-01-01", "2020-12-31", missing="fill", fill="2020-06-01"),
     "ward": Category(["a", "b", "c"]),
 }
+OTHER = {**COLUMNS, "ward": Category(["a", "b"], other="c")}  # whoever is in neither is in c
 TEXTS = ["1", "01", "1_0", "10", "1e1", "1E1", "1.0", "ann", "Ann", "ann ", "é", "e\u0301", "ß", "ss", "true", "nan"]
 WHOLE = [0, 1, 7, -7, 2**53, 2**53 + 1, 2**60, 2**60 + 1, 2**63 - 1, -(2**63)]
 NUMBERS = [0.0, -0.0, 1.0, 1.0, 2.0, -1.5, 0.5, 9.0, -9.0, 1e308, math.nan, math.inf, -math.inf, None]
@@ -52,7 +53,8 @@ DAYS = [
     datetime.date(1900, 5, 5),
     None,
 ]
-WARDS = ["a", "b", "b", "c", "A", " a", None]
+WARDS = ["a", "b", "b", "c", "A", " a", "7", "inf", "nan", "NA", "null", " ", "\u2003", "none", None]
+GAPS = {None, "nan", "NA", "null", " ", "\u2003"}
 WIDTH = 8
 
 
@@ -71,15 +73,21 @@ def total(records: Records) -> np.ndarray:
     return records.reduce(lambda block: contributions(block).sum(axis=0), WIDTH, 2.0**10, contributions)
 
 
-def ideal(rows: list[Row], kind: str, most: int, order: str | None, positive: bool) -> np.ndarray:
+def ideal(rows: list[Row], kind: str, most: int, order: str | None, positive: bool, other: bool) -> np.ndarray:
     """Return what the rows that count add up to, row by row."""
+
+    def ward_of(ward: str | None) -> float:
+        if ward in ("a", "b", "c"):
+            return float("abc".index(ward))
+        return 2.0 if other and ward not in GAPS else math.nan
+
     names = [name_of(row[0], kind) for row in rows]
     cells = [
         (
             math.nan if x is None else x,
             math.nan if y is None else y,
             math.nan if day is None else float((day - EPOCH).days),
-            math.nan if ward not in ("a", "b", "c") else float("abc".index(ward)),
+            ward_of(ward),
         )
         for _, x, y, day, ward in rows
     ]
@@ -317,7 +325,8 @@ def test_one_person_moves_a_sum_by_their_own_rows_and_no_others(source: str, pla
     for _ in range(pairs):
         kind = ["text", "integer"][rng.integers(2)]
         most, order = int(rng.integers(1, 5)), [None, None, "x", "day"][rng.integers(4)]
-        schema = Schema(COLUMNS, unit="who", max_rows=most, unit_type=kind, order=order)
+        other = bool(rng.integers(2))
+        schema = Schema(OTHER if other else COLUMNS, unit="who", max_rows=most, unit_type=kind, order=order)
         positive = bool(rng.integers(2))
         sums = []
         *tables, times = neighbours(rng, kind)
@@ -329,7 +338,7 @@ def test_one_person_moves_a_sum_by_their_own_rows_and_no_others(source: str, pla
             records = as_records(data, schema=schema, block_rows=int(rng.choice([3, 600])), **more)
             assert records.units == len({name_of(row[0], kind) for row in rows} - {None})
             sums.append(total(records.where("x > 0") if positive else records))
-            assert sums[-1].tolist() == ideal(rows, kind, most, order, positive).tolist()
+            assert sums[-1].tolist() == ideal(rows, kind, most, order, positive, other).tolist()
         moved = float(np.linalg.norm(sums[0] - sums[1]))
         assert moved <= times * most * LARGEST
         largest = max(largest, moved / (times * most * LARGEST))

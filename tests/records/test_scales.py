@@ -22,7 +22,7 @@ from discreet import statistics
 from discreet.audit.pairs import neighbours
 from discreet.records.cells import format_day, read_date
 from discreet.scales import ColumnScale, column_scales
-from discreet.statistics.counts import CALENDAR, calendar_bins
+from discreet.statistics.counted_columns import CALENDAR, calendar_bins
 from effort import LONG, size
 from still_chains import still_chains
 

@@ -44,7 +44,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
-TRACED = ["Count", "Sum", "Moments", "Squares", "Total", "OfColumns", "Weighted", "Within", "Grouped"]
+TRACED = ["Count", "Sum", "Moments", "Squares", "Total", "OfColumns", "Weighted", "Within", "Grouped", "Binned"]
 KINDS = ["parquet", "folder", "arrow", "duckdb", "postgresql"]
 SPECIAL = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 1e-310, -0.0, 0.0, None, 1e-60, 9.9e-61, 1e60]
 

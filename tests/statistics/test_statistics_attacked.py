@@ -49,6 +49,9 @@ ASKED = {
     "interquartile range": lambda c, **how: st.interquartile_range(c, "x", weights="w", **how),
     "count": lambda c, **how: st.count(c, by="g", **how),
     "histogram": lambda c, **how: st.histogram(c, "x", by=["g", "h"], **how),
+    "histograms": lambda c, **how: st.histogram(c, ["x", "g", "y"], by="h", bins={"x": 3}, **how),
+    "crosstab": lambda c, **how: st.crosstab(c, "g", "x", by="h", bins=[0, 2, 9, 10], **how),
+    "crosstab of means": lambda c, **how: st.crosstab(c, "g", "x", "y", bins=2, **how),
     "density": lambda c, **how: st.density(c, "x", **how),
     "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
 }

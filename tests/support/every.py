@@ -220,6 +220,10 @@ def _statistics() -> dict[str, Ask]:
         "quantile, weighted": lambda c: statistics.quantile(c, 0.8, "a", weights="w", **pure),
         "interquartile_range": lambda c: statistics.interquartile_range(c, "a", **pure),
         "histogram": lambda c: statistics.histogram(c, "a", by="g", **pure),
+        "histograms": lambda c: statistics.histogram(c, ["a", "s"], by="g", bins=4, **approximate),
+        "crosstab": lambda c: statistics.crosstab(c, "g", "s", **pure),
+        "crosstab, Gaussian": lambda c: statistics.crosstab(c, "g", "a", bins=3, by="s", **approximate),
+        "crosstab, means": lambda c: statistics.crosstab(c, "g", "a", "b", bins=3, **pure),
         "density": lambda c: statistics.density(c, "a", **approximate),
         "density, functional": lambda c: statistics.density(c, "a", method="functional", **approximate),
         "density, histogram": lambda c: statistics.density(c, "a", method="histogram", rows=80, **pure),
@@ -323,6 +327,7 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "quantiles": lambda db: db.quantiles("a", [0.1, 0.9], by="g", step=0.5),
     "interquartile_range": lambda db: db.interquartile_range("a"),
     "histogram": lambda db: db.histogram("a", by="g"),
+    "crosstab": lambda db: db.crosstab("g", "a", bins={"a": [0, 30, 60, 100]}, where="b > 0"),
     "check_schema": lambda db: db.check_schema(),
 }
 

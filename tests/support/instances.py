@@ -29,6 +29,7 @@ from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
+from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.functions.user_functions import Array
 from discreet.queries.models.log_likelihood import LogLikelihood
@@ -141,6 +142,34 @@ def _marginals_instances(rng: np.random.Generator, d: int, radius: float) -> lis
     whole = tuple((np.arange(d) % 2 == 0).tolist())
     result = [Marginals(categories) for categories in several]
     return [*result, Marginals((1,), box, whole), Marginals((2, 3), box, (False,) * d)]
+
+
+def _binned_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    moments = _adapted_moments(rng, d, radius)
+    space, edges = moments.space, (-0.5 * radius, 0.1 * radius, 0.4 * radius)
+    return [
+        Binned(Count(), space, d, edges),
+        Binned(moments, space, d, edges[:1]),
+        Grouped(Binned(Binned(Count(), space, 0, edges), space, d, edges), 3, 0),
+        Binned(Grouped(moments, 2, 1), space, d, edges),
+    ]
+
+
+def _side_by_side_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return histograms of several columns, tables with their margins, and queries with other bounds."""
+    space = Box(np.full(d, -radius), np.full(d, radius))
+    bins = tuple(Bins(space, j, (-0.3 * radius, 0.3 * radius)) for j in range(min(d, 4)))
+    named = (Grouped(Count(), 3, 0), Grouped(Count(), 2, 1))
+    a, b = 0.9, 0.3
+    cells = Grouped(Grouped(Count(), 2, 1), 3, 0)
+    binned = Binned(Count(), space, 0, (0.1 * radius,))
+    return [
+        SideBySide((*bins, *named), (1.0,) * (len(bins) + 2)),
+        SideBySide(named, (1.0, 1.0)),
+        SideBySide((cells, *named), (a, b, b)),
+        SideBySide((Grouped(binned, 3, 0), named[0], binned), (a, b, 0.1)),
+        SideBySide((Moments(space, (0.2, 0.3, 0.5)), Count()), (a, b)),
+    ]
 
 
 def _projected_grid_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -421,6 +450,8 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ],
     Histogram: lambda rng, d, radius: [Histogram(categories=d + 1)],
     Marginals: _marginals_instances,
+    Binned: _binned_instances,
+    SideBySide: _side_by_side_instances,
     Margins: lambda rng, d, radius: [Margins((2,) * d), Margins((d + 2, 3))],
     Mode: lambda rng, d, radius: [Mode(categories=d + 1)],
     ProjectedGrid: _projected_grid_instances,

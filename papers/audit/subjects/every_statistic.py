@@ -52,6 +52,9 @@ ADDITIVE: dict[str, Ask] = {
 GROUPED: dict[str, Ask] = {
     "mean by group": _of("mean", PAIR, by="g"),
     "count by group": _of("count", by="g", delta=DELTA),
+    "crosstab": _of("crosstab", "g", rows="x", bins=2, delta=DELTA),
+    "crosstab of means": _of("crosstab", "g", rows="x", values="y", bins=2),
+    "histograms": _of("histogram", ["x", "g"], bins=3, delta=DELTA),
 }
 OF_ONE: dict[str, Ask] = {
     "count": _of("count", where="x > 5"),

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.single_options import CommandTyper
+
 HELP = """Learning from sensitive continuous data under differential privacy.
 
 \b
@@ -55,7 +57,7 @@ def application(*, fancy: bool, only: str | None = None) -> typer.Typer:
     only : str, optional
         The one command that is called. The others are then not imported, and have the first line of their help alone.
     """
-    app = typer.Typer(
+    app = CommandTyper(
         name="discreet",
         help=HELP,
         no_args_is_help=True,

@@ -16,6 +16,7 @@ from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
 from discreet.cli.printing import CommandOutput, OutputTable, facts_table, note
+from discreet.cli.single_options import CommandTyper
 from discreet.database.budget_shares import BudgetShares
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger as Record
@@ -36,7 +37,7 @@ Name = Annotated[str | None, typer.Option("--name", help="One data set; all of t
 
 def commands() -> typer.Typer:
     """Return ``discreet budget show``, ``limit``, ``history`` and ``verify``."""
-    app = typer.Typer(help="Show, set and check what may be spent.", no_args_is_help=True)
+    app = CommandTyper(help="Show, set and check what may be spent.", no_args_is_help=True)
     app.command("show")(show)
     app.command("limit")(limit)
     app.command("history")(history)

@@ -33,12 +33,12 @@ EXAMPLES = {
     r"(for example )?Number\(0, 120\)": "low = 0 and high = 120",
     r"(for example )?Category\((\[[^]]*\]), missing='fill', fill=([^)]*)\)": r'missing = "fill" and fill = \3',
     r"(for example )?Category\((\[[^]]*\])\)": r"values = \2",
-    r"\b(low|high|fill|unit|max_rows|missing|values)=": r"\1 = ",
+    r"\b(low|high|fill|other|unit|max_rows|missing|values)=": r"\1 = ",
 }
 
 WRITE_BOUNDS = "write for example --bounds age=17:90"
 WRITE_OTHERS = "for a log scale --bounds income=1:1e6:log, for dates --bounds admitted=2020-01-01:2025-12-31"
-WRITE_CLASSES = "write for example --classes income=below,above"
+WRITE_CLASSES = "write for example --classes income=below,above, or --classes ward=a,b:other to count others too"
 WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
 
 
@@ -119,12 +119,14 @@ def _parse_bounds(text: str) -> tuple[str, Number | Date]:
 
 
 def _parse_classes(text: str) -> tuple[str, Category]:
-    name, equals, format_names = text.partition("=")
-    values = [value.strip() for value in format_names.split(",")]
+    name, equals, listed = text.partition("=")
+    declared, colon, last = listed.rpartition(":")
+    other = "other" if colon and last.strip() == "other" else None
+    values = [value.strip() for value in (listed if other is None else declared).split(",")]
     if not (name and equals and all(values)):
         raise typer.BadParameter(f"{text!r}: expected NAME=VALUE,VALUE; {WRITE_CLASSES}", param_hint="--classes")
     whole = all(WHOLE.fullmatch(value) for value in values)
-    return name, Category([int(value) for value in values] if whole else values)
+    return name, Category([int(value) for value in values] if whole else values, other=other)
 
 
 def parse_limit(text: str, neighbors: Neighbors, flag: str = "--limit") -> Guarantee:

@@ -30,7 +30,11 @@ Bounds = Annotated[
 ]
 Classes = Annotated[
     list[str] | None,
-    typer.Option("--classes", metavar="NAME=A,B,...", help="A column of categories and its values. Repeatable."),
+    typer.Option(
+        "--classes",
+        metavar="NAME=A,B,...",
+        help="A column of categories and its values; ward=a,b:other counts all others as other. Repeatable.",
+    ),
 ]
 Unit = Annotated[
     str | None, typer.Option("--unit", help="The column that identifies a row's person, where a person has several.")

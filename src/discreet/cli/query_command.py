@@ -28,10 +28,25 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
-from discreet.statistics import Counts
+from discreet.statistics import Counts, Crosstab
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
-FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
+FLAGS = {
+    "rows",
+    "column",
+    "columns",
+    "values",
+    "by",
+    "weights",
+    "step",
+    "q",
+    "levels",
+    "bins",
+    "trim",
+    "loose",
+    "method",
+    "interval",
+}
 TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
@@ -87,10 +102,15 @@ def query(
         list[str] | None, typer.Option("--q", help="Which quantile, or several: 0.25,0.5. Repeatable.")
     ] = None,
     bins: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--bins", help="Of a histogram: how many, edges (0,18,65,120), or of dates day, week, month, year."
+            "--bins",
+            help="Of a histogram or table: how many, edges (0,18,65,120), or of dates day, week, month, year. For one "
+            "column of several: age=0,18,65,120. Repeatable for different columns.",
         ),
+    ] = None,
+    values: Annotated[
+        str | None, typer.Option("--values", help="Crosstab: the column whose mean each cell has, in place of counts.")
     ] = None,
     trim: Annotated[
         float | None, typer.Option("--trim", help="Of a trimmed mean: the share left out at an end.")
@@ -124,14 +144,15 @@ def query(
         "weights": weights,
         "step": step,
         "q": [level for text in q or () for level in parse_numbers(text, float, "--q", "numbers; write --q 0.25,0.5")],
-        "bins": _parse_bins(bins),
+        "bins": _parse_all_bins(bins or [], schema.names),
+        "values": values,
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
-    numbers = not issubclass(NAMES[statistic].result, Counts)
+    numbers = not issubclass(NAMES[statistic].result, Counts | Crosstab)
     check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)
@@ -159,9 +180,30 @@ def _parse_names(texts: list[str], known: Sequence[str]) -> list[str]:
     return [name.strip() for text in texts for name in ([text] if text in known else text.split(","))]
 
 
-def _parse_bins(text: str | None) -> Any:
+def _parse_all_bins(texts: list[str], known: Sequence[str]) -> Any:
+    """Return the bins of all columns, or a dictionary of those of each; None where there are none."""
+    named: dict[str, Any] = {}
+    for text in texts:
+        name, equals, bins = text.rpartition("=")
+        if not equals:
+            if len(texts) > 1:
+                raise typer.BadParameter(
+                    f"{text!r}: expected it once, or with the name of a column; write --bins age=10 --bins stay=5",
+                    param_hint="--bins",
+                )
+            return _parse_bins(text)
+        if name not in known or name in named:
+            raise typer.BadParameter(
+                f"{text!r}: expected NAME=BINS with a declared column, each once: {', '.join(known)}",
+                param_hint="--bins",
+            )
+        named[name] = _parse_bins(bins)
+    return named or None
+
+
+def _parse_bins(text: str) -> Any:
     """Return a number of bins, edges separated by commas, or the name of a calendar unit."""
-    if text is None or ("," not in text and not text.lstrip("+-").isdigit()):
+    if "," not in text and not text.lstrip("+-").isdigit():
         return text
     if "," not in text:
         return int(text)
@@ -204,7 +246,14 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
                 f"--{flag}: {statistic} does not take it; it is for {', '.join(_statistics_that_take(flag))}"
             )
     taken = TAKEN[statistic]
-    several = "columns" in taken
+    if "rows" in taken:
+        if len(columns) != 2:
+            raise typer.BadParameter(
+                f"{statistic} is of two columns, its rows and its columns; write for example: {statistic} ward sex",
+                param_hint="COLUMN",
+            )
+        return dict(zip(("rows", "columns"), columns, strict=True)) | given
+    several = "columns" in taken or statistic == "histogram"
     if not several and "column" not in taken:
         if columns:
             how = "write --by or --where, or histogram" if "by" in taken else "it is about all rows"
@@ -223,7 +272,7 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
     if "interval" in taken:
         given["interval"] = level
     asked = columns if len(columns) > 1 else columns[0]
-    return {"columns" if several else "column": asked} | given
+    return {"columns" if "columns" in taken else "column": asked} | given
 
 
 def _price_output(pricing: Any) -> CommandOutput:
@@ -255,7 +304,9 @@ def _price_output(pricing: Any) -> CommandOutput:
 
 
 def _answer_output(reply: Any, level: float) -> CommandOutput:
-    rows, about = reply.table(level), reply.which_rows
+    table = reply.statistic
+    rows = table.table(level, margins=True) if isinstance(table, Crosstab) else reply.table(level)
+    about = reply.which_rows
     head = [name for name in rows[0] if name != "which_rows"]  # it is shown once, above the table
     return CommandOutput(
         {

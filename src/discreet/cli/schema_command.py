@@ -19,13 +19,14 @@ from discreet.cli.declaration_flags import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable
+from discreet.cli.single_options import CommandTyper
 from discreet.records import Category, Date, Number, Schema
 from discreet.records.sources.csv_files import CSV_SUFFIXES
 from discreet.records.sources.engines import open_engine
 
 NUMBER = "# low =\n# high ="
 DATE = "# low = 2020-01-01\n# high = 2025-12-31"
-VALUES = '# values = ["", ""]'
+VALUES = '# values = ["", ""]\n# other = "other"'
 GAPS = '# missing = "fill"\n# fill ='
 FIELDS = {
     "integer": NUMBER,
@@ -42,7 +43,8 @@ HEAD = """\
 # Numbers and dates need low and high, categories their values. Positive numbers with a long tail, such as incomes, may
 # have log = true: answers then have relative noise, and a mean is a geometric mean. Remove the # of a line to use it,
 # and remove columns that nobody should ask about: columns that are not declared are not read. A row with a gap in a
-# column of a question is dropped, unless missing = "fill" and fill gives the value for gaps.
+# column of a question is dropped, unless missing = "fill" and fill gives the value for gaps. A category that is not
+# among values is a gap too, unless other names the category of all others.
 
 # If one person has several rows: the column that identifies the person, and how many of their rows count.
 # unit = ""
@@ -52,7 +54,7 @@ HEAD = """\
 
 def commands() -> typer.Typer:
     """Return ``discreet schema init`` and ``discreet schema check``."""
-    app = typer.Typer(help="Write a schema to fill in, or check one.", no_args_is_help=True)
+    app = CommandTyper(help="Write a schema to fill in, or check one.", no_args_is_help=True)
     app.command("init")(init)
     app.command("check")(check)
     return app

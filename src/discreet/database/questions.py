@@ -73,12 +73,14 @@ class Draft:
     @property
     def question(self) -> str:
         """The question in words, without its condition."""
-        asked, by = self.arguments.get("columns", self.arguments.get("column")), self.arguments.get("by")
-        given = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
+        by, values = self.arguments.get("by"), self.arguments.get("values")
+        asked = [self.arguments.get(argument) for argument in ("rows", "column", "columns")]
+        given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
         question = result._describe(self.statistic.replace("_", " "), names, logs)
+        question += "" if values is None else f" with means of {values}"
         several = [] if by is None else by if isinstance(by, list) else [by]
         named = ", ".join(one if isinstance(one, str) else format_value(one) for one in several)
         return f"{question} by {named}" if named else question
@@ -88,7 +90,9 @@ class Draft:
 
 
 def _as_list(value: Any) -> Any:
-    """Return an iterable as a list, and any other value or text unchanged."""
+    """Return an iterable as a list, a mapping with lists, and any other value or text unchanged."""
+    if isinstance(value, Mapping):
+        return {name: _as_list(one) for name, one in value.items()}
     if isinstance(value, str | bytes) or not iterable(value):
         return value
     return value.tolist() if hasattr(value, "tolist") else list(value)
@@ -196,9 +200,21 @@ class Questions(ABC, Generic[Returned]):
             """Return the interquartile range of a column."""
 
         def histogram(
-            self, column: str, *, bins: Any = 10, by: By | None = None, **request: Unpack[RowArguments]
+            self, column: Any, *, bins: Any = 10, by: By | None = None, **request: Unpack[RowArguments]
         ) -> Returned:
-            """Return how many rows have each category of a column, or a number in each bin."""
+            """Return how many rows have each category of a column, or a number in each bin, of one column or more."""
+
+        def crosstab(
+            self,
+            rows: str,
+            columns: str,
+            values: str | None = None,
+            *,
+            bins: Any = 10,
+            by: By | None = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return counts, or means of a column, in every combination of the cells of two columns."""
 
         def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from discreet.arguments import integer, positive, probability
@@ -20,6 +21,8 @@ from discreet.guarantees import GaussianLoss, GeometricLoss, LaplaceLoss, Loss, 
 from discreet.noise.bits import Bits
 from discreet.noise.grid_noise import RoundedNoise, StepNoise, fit_grid, round_up
 from discreet.noise.integer_draws import Integers, Size, draw_integers
+
+FEW = 6  # terms of a sum of Laplace noise whose partial fractions do not cancel
 
 
 @dataclass(frozen=True)
@@ -207,8 +210,10 @@ class LaplaceNoise(RoundedNoise):
         """Return Σ_i A_i e^(−beyond/b_i), b_i = c_i·b and A_i the product over j ≠ i of b_i²/(b_i² − b_j²).
 
         By partial fractions of the characteristic functions 1/(1 + b_i²t²). Scales that are equal are taken a little
-        apart, upwards.
+        apart, upwards, and many are left to ``_invert_tail``.
         """
+        if len(sizes) > FEW:
+            return _invert_tail(np.asarray(sizes) * self.scale, beyond)
         scales = [sizes[0] * self.scale]
         for one in sizes[1:]:
             scales.append(max(one * self.scale, 1.01 * scales[-1]))
@@ -217,6 +222,32 @@ class LaplaceNoise(RoundedNoise):
             others = math.prod(one * one / (one * one - other * other) for other in scales if other != one)
             total += others * math.exp(-beyond / one)
         return min(max(total, 0.0), 1.0)
+
+
+def _invert_tail(scales: NDArray[np.float64], beyond: float) -> float:
+    """Return P(|S| > beyond) for a sum S of many Laplace variables, or 1e-10 more; by its characteristic function.
+
+    With φ(t) = Π 1/(1 + b_i²t²) and t_k = (k + ½)Δ (Davies 1973),
+
+        P(S < x) = ½ + Σ_k φ(t_k) sin(t_k x)/(π(k + ½)),   off by at most P(|S| > 2π/Δ − x).
+
+    With b the largest scale, E e^(S/2b) ≤ e^(Σb_i²/3b²). So P(|S| > reach + 2bx) ≤ 2e^(−28 − x), which bounds that
+    error for Δ as it is chosen, and the tail itself beyond the reach. Terms with φ < 1e-14 are left out. Scales below
+    b/1000 are raised to it, so that φ falls soon: the sum of independent symmetric unimodal variables has more in its
+    tails where one of them has (Birnbaum 1948).
+    """
+    largest = float(scales.max())
+    scales, times = np.unique(np.maximum(scales, 1e-3 * largest), return_counts=True)
+    reach = 2.0 * largest * (28.0 + float(times @ scales**2) / (3.0 * largest**2))
+    if beyond >= reach:
+        return 2.0 * math.exp((reach - beyond) / (2.0 * largest) - 28.0)
+    step, last = 2.0 * math.pi / (beyond + reach), 1.0 / largest
+    while float(times @ np.log1p((last * scales) ** 2)) < 32.0:
+        last *= 1.5
+    k = np.arange(math.ceil(last / step)) + 0.5
+    phi = np.exp(-(np.log1p((k[:, None] * step * scales) ** 2) @ times))
+    inside = float((phi * np.sin(k * step * beyond) / k).sum()) * 2.0 / math.pi
+    return min(max(1.0 - inside, 0.0) + 1e-10, 1.0)
 
 
 @dataclass(frozen=True)

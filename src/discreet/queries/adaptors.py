@@ -222,44 +222,19 @@ class Within(_Scaled):
         return xp.astype((x >= self.low) & (x <= self.high), xp.float64)
 
 
-@dataclass(frozen=True)
-class Grouped(_OnRows):
-    """A query in every group of a public category, at once.
+class InGroups(_Adapted):
+    """A query in every group of rows, at once; see the module. A row is in at most one group.
 
-    Parameters
+    Attributes
     ----------
-    query : Query
     groups : int
-        How many categories the column has.
-    column : int
-        Which of the columns of categories.
     """
 
-    query: Query
     groups: int
-    column: int
 
-    def __post_init__(self) -> None:
-        integer("groups", self.groups, least=1)
-        integer("column", self.column, least=0)
-
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of categories."""
-        super().check(space, categories)
-        if self.column >= len(categories) or len(categories[self.column]) != self.groups:
-            raise ValueError(
-                f"groups={self.groups}, column={self.column}: expected a column of categories and as many groups as it "
-                f"has; they have {[len(values) for values in categories]}"
-            )
-
-    @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        inner = super().categories
-        known = list(inner) if isinstance(inner, tuple) else [inner]
-        known += [1] * (self.column + 1 - len(known))
-        known[self.column] = self.groups
-        return tuple(known)
+    @abstractmethod
+    def _members(self, block: Block) -> list[Any]:
+        """Return for each group whether each row is in it."""
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -299,15 +274,58 @@ class Grouped(_OnRows):
         """Return c in the place of the row's group."""
         rows = self.query.contributions(block)
         xp = array_namespace(rows)
-        here = [xp.astype(block.codes[:, self.column] == group, xp.float64)[:, None] for group in range(self.groups)]
+        here = [xp.astype(one, xp.float64)[:, None] for one in self._members(block)]
         return xp.concat([one * part for part in self._cut(rows) for one in here], axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums of the groups' rows."""
         xp = array_namespace(block.x)
         sums = []
-        for group in range(self.groups):
-            here = xp.nonzero(block.codes[:, self.column] == group)[0]
+        for members in self._members(block):
+            here = xp.nonzero(members)[0]
             sums.append(self.query.sum(Block(xp.take(block.x, here, axis=0), xp.take(block.codes, here, axis=0))))
         parts = [self._cut(one) for one in sums]
         return xp.concat([part for several in zip(*parts, strict=True) for part in several], axis=0)
+
+
+@dataclass(frozen=True)
+class Grouped(InGroups, _OnRows):
+    """A query in every group of a public category, at once.
+
+    Parameters
+    ----------
+    query : Query
+    groups : int
+        How many categories the column has.
+    column : int
+        Which of the columns of categories.
+    """
+
+    query: Query
+    groups: int
+    column: int
+
+    def __post_init__(self) -> None:
+        integer("groups", self.groups, least=1)
+        integer("column", self.column, least=0)
+
+    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the column is not there, or has another number of categories."""
+        super().check(space, categories)
+        if self.column >= len(categories) or len(categories[self.column]) != self.groups:
+            raise ValueError(
+                f"groups={self.groups}, column={self.column}: expected a column of categories and as many groups as it "
+                f"has; they have {[len(values) for values in categories]}"
+            )
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """How many categories each column of them has, as far as the query looks at them."""
+        inner = super().categories
+        known = list(inner) if isinstance(inner, tuple) else [inner]
+        known += [1] * (self.column + 1 - len(known))
+        known[self.column] = self.groups
+        return tuple(known)
+
+    def _members(self, block: Block) -> list[Any]:
+        return [block.codes[:, self.column] == group for group in range(self.groups)]

@@ -35,6 +35,7 @@ PLACES = {
         "discreet.queries.adaptors": "Grouped OfColumns Weighted Within",
         "discreet.queries.counts.count_queries": "Bins Count Histogram Margins Mode",
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
+        "discreet.queries.counts.table_queries": "Binned SideBySide",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",
         "discreet.queries.functions.median_sensitivity": "OneColumn SmoothMedian",
         "discreet.queries.functions.perturbations": "NoisyRows",

@@ -8,6 +8,10 @@ a column of numbers into a column of text. Text that spells a number is therefor
 This works for numbers below 2⁵³. From there on a reader that makes floats of whole numbers (pandas does, for a column
 with one gap) has changed the cells of all rows before they come here. So larger whole numbers are no categories. The
 name of a unit is read by its declared type, and a column of floats holds no names.
+
+Text that readers of files take for a gap (NA, null, nan) is a gap here too. Whether they do depends on the column: in
+one of whole numbers Arrow reads NA as a gap, and where one odd row has made it a column of text, as the text NA. A gap
+and a value that cannot be read are told apart by a check of the declaration, and by a category with ``other``.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import re
 import uuid
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
+from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
@@ -36,6 +41,14 @@ NO_COUNT = 2**63 - 1
 A_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": DAY, "ns": DAY * 1000}
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
 
+SPELLED_NAN = {sign + "".join(letters) for sign in ("", "+", "-") for letters in product("nN", "aA", "nN")}
+# What pandas 3 and Arrow 24 take for a gap in a column of numbers, beside NaN as parsers of floats read it.
+GAPS = SPELLED_NAN | {
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "None",
+    "n/a", "null",
+}  # fmt: skip
+WHITE = "".join(character for character in map(chr, range(0x3001)) if character.isspace())  # what ``strip`` takes away
+
 LEAST_ID, MOST_ID = -(2**63), 2**64 - 1
 DIGITS = re.compile(r"\s*[+-]?[0-9]{1,40}\s*", re.ASCII)
 
@@ -51,13 +64,15 @@ def _raise_interrupt(error: BaseException) -> None:
 
 
 def is_gap(value: Any) -> bool:
-    """Return whether a cell holds nothing: null, NaN, NaT, or text without a character.
+    """Return whether a cell holds nothing: null, NaN, NaT, text of ``GAPS``, or bytes that are no text.
 
-    >>> [is_gap(value) for value in (None, float("nan"), " ", "n/a", float("inf"), 0)]
-    [True, True, True, False, False, False]
+    >>> [is_gap(value) for value in (None, float("nan"), " ", "n/a", "none", float("inf"), 0)]
+    [True, True, True, True, False, False, False]
     """
     try:
-        return value is None or bool(value != value) or (isinstance(value, str | bytes) and not value.strip())
+        if isinstance(value, bytes):
+            value = value.decode()
+        return value is None or bool(value != value) or (isinstance(value, str) and value.strip() in GAPS)
     except BaseException as error:  # pandas' NA has no truth value, nor has an array
         _raise_interrupt(error)
         return True
@@ -68,8 +83,8 @@ def read_number(value: Any) -> float:
 
     Both are missing. Only a check of the declaration tells them apart.
 
-    >>> [read_number(value) for value in (True, "2.5", None, "n/a", float("inf"))]
-    [1.0, 2.5, nan, inf, inf]
+    >>> [read_number(value) for value in (True, "2.5", None, "n/a", "two", float("inf"))]
+    [1.0, 2.5, nan, nan, inf, inf]
     """
     try:
         if isinstance(value, bytes):

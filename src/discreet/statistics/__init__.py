@@ -9,7 +9,8 @@ noise causes, the releases that it was computed from, and their cost. The answer
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 """
 
-from discreet.statistics.counts import Counts, count, histogram
+from discreet.statistics.counts import Counts, Histograms, count, histogram
+from discreet.statistics.crosstabs import Crosstab, MeanCrosstab, crosstab
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.density.densities import Density, density
 from discreet.statistics.means import Mean, mean, trimmed_mean
@@ -24,10 +25,13 @@ from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 __all__ = [
     "Counts",
     "Covariance",
+    "Crosstab",
     "Density",
+    "Histograms",
     "Influence",
     "MEstimate",
     "Mean",
+    "MeanCrosstab",
     "PersonCounts",
     "Quantile",
     "SchemaCheck",
@@ -37,6 +41,7 @@ __all__ = [
     "count",
     "count_persons",
     "covariance",
+    "crosstab",
     "density",
     "gross_error_sensitivity",
     "histogram",

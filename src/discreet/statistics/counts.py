@@ -1,89 +1,32 @@
 """Private counts: of rows, of categories, and of numbers or dates in bins, optionally in groups.
 
-A row adds 1 to exactly one count (``queries.counts``), so any number of counts is one release with noise on each.
-Bins of dates may follow the calendar: the days, weeks, months or years between two declared days.
+A row adds 1 to exactly one count of a column (``queries.counts``), so any number of counts is one release with noise on
+each. Histograms of k columns are one release too: a row adds 1 to one count of each, with norm √k in L2 and k in L1.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
 from discreet.noise import Bits
-from discreet.queries.adaptors import Grouped
-from discreet.queries.counts.count_queries import Bins, Count
+from discreet.queries.counts.count_queries import Count
+from discreet.queries.counts.table_queries import SideBySide
 from discreet.queries.question import Query
-from discreet.records.cells import format_day
-from discreet.scales import ColumnScale, as_days, place_of
+from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.groups import By, Groups, name_groups
-from discreet.statistics.request import Request, check_scale, statistic, unwrap
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.request import Request, statistic, unwrap
+from discreet.statistics.statistic import TABLE_COLUMNS, Statistic, group_facts
 
 Array = NDArray[np.float64]
-
-CALENDAR = ("day", "week", "month", "year")
-NUMPY_UNIT = {"month": "M", "year": "Y"}
-THURSDAY = 3  # 1970-01-01 was one, counted from Monday
-MOST = 2**20  # bins
-
-
-def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], Array]:
-    """Return the label of each bin, and the days on which bins begin, followed by the day after the last bin.
-
-    The declared days may cut the first and the last bin. Every day from ``low`` to ``high`` is in exactly one bin.
-
-    Parameters
-    ----------
-    bins : str
-        One of ``CALENDAR``. Weeks are those of ISO 8601, which begin on a Monday.
-    low, high : float
-        The first and the last day, as whole days since 1970-01-01.
-
-    Examples
-    --------
-    >>> labels, edges = calendar_bins("month", 18276.0, 18350.0)
-    >>> labels, [format_day(edge) for edge in edges]
-    (('2020-01', '2020-02', '2020-03'), ['2020-01-15', '2020-02-01', '2020-03-01', '2020-03-30'])
-    """
-    first, last = int(low), int(high)
-    if bins in NUMPY_UNIT:
-        unit = f"M8[{NUMPY_UNIT[bins]}]"
-        ends = np.array([first, last], dtype=np.int64).astype("M8[D]").astype(unit).astype(np.int64)
-        starts = np.arange(ends[0], ends[1] + 1).astype(unit).astype("M8[D]").astype(np.int64)
-    else:
-        step = 7 if bins == "week" else 1
-        begin = first - (first + THURSDAY) % 7 if bins == "week" else first
-        if (last - begin) // step >= MOST:
-            raise ArgumentError("bins", bins, f"at most {MOST} bins between the declared days", write="'month'")
-        starts = np.arange(begin, last + 1, step)
-    if len(starts) < 2:
-        raise ArgumentError(
-            "bins",
-            bins,
-            f"at least two of them between the declared days, {format_day(first)} and {format_day(last)}",
-            write="bins='day'",
-        )
-    labels = tuple(_bin_label(bins, int(start)) for start in starts)
-    return labels, np.array([first, *starts[1:].tolist(), last + 1], dtype=np.float64)
-
-
-def _bin_label(bins: str, start: int) -> str:
-    """Return the label of a bin: 2023, 2023-01, 2023-W05 or 2023-01-31."""
-    if bins == "week":
-        # A week has the year of its Thursday, and a first week may begin before the year 1.
-        year, week, _ = datetime.date.fromisoformat(format_day(start + THURSDAY)).isocalendar()
-        return f"{year:04d}-W{week:02d}"
-    return format_day(start)[: {"year": 4, "month": 7, "day": 10}[bins]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +47,7 @@ class Counts(Statistic):
 
     labels: tuple[Any, ...] | None = None
     edges: Array | None = None
+    _column: CountedColumn | None = None
 
     @property
     def shares(self) -> Array:
@@ -126,13 +70,54 @@ class Counts(Statistic):
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes = super()._axes()
-        if self.labels is not None:
-            return [*axes, (self.columns[0], self.labels)]
-        if self.edges is not None:
-            dated = any(scale.kind == "date" for scale in self._scales)
-            edges = [format_day(edge) if dated else edge for edge in self.edges.tolist()]
-            return [*axes, (self.columns[0], list(pairwise(edges)))]
-        return axes
+        if self._column is not None:
+            return [*axes, (axis_name(self._column.name), self._column.cells)]
+        return axes if self.labels is None else [*axes, (self.columns[0], self.labels)]
+
+
+def axis_name(column: str) -> str:
+    """Return what a table calls the cells of a column, which must not be called as its numbers are."""
+    return f"column {column}" if column in TABLE_COLUMNS else column
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histograms(Counts):
+    """Private histograms of several columns, from one release; ``answer["age"]`` is that of one column.
+
+    Attributes
+    ----------
+    value : array
+        The released counts of all columns, one after the other. An axis of groups comes first, where there are groups.
+    columns : tuple of str
+    """
+
+    _each: tuple[Counts, ...] = ()
+
+    def __getitem__(self, name: str) -> Counts:
+        if name not in self.columns:
+            raise ArgumentError("name", name, f"one of the columns {', '.join(map(repr, self.columns))}")
+        return self._each[self.columns.index(name)]
+
+    @property
+    def shares(self) -> Array:
+        """The counts as shares of their sum, in each column and group: at least 0, summing to 1."""
+        return np.concatenate([one.shares for one in self._each], axis=-1)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Return the dictionary of each column's histogram, by the names of the columns."""
+        return {name: one.to_dict() for name, one in zip(self.columns, self._each, strict=True)}
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number, with its column and its bin or category."""
+        rows = []
+        for name, one in zip(self.columns, self._each, strict=True):
+            for row in one.table(level):
+                renamed = {"bin" if key == axis_name(name) else key: cell for key, cell in row.items()}
+                rows.append({"column": name, **renamed})
+        return rows
+
+    def _shown(self) -> str:
+        return ", ".join(f"{name}: {one._shown()}" for name, one in zip(self.columns, self._each, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +153,52 @@ class CountsRequest(Request[Counts]):
             )
 
         return self.make_inquiry([query], answer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramsRequest(Request[Counts]):
+    """A request for the histograms of several columns.
+
+    Attributes
+    ----------
+    counted : tuple of CountedColumn
+    by : tuple of str
+        The columns of the groups.
+    """
+
+    counted: tuple[CountedColumn, ...]
+    by: tuple[str, ...]
+
+    def plan(self) -> Inquiry[Counts]:
+        """Return one question for the counts of all columns."""
+        groups = Groups.of(self.by, self.curator)
+        query: Query = SideBySide(
+            tuple(one.count(self.curator) for one in self.counted), tuple(1.0 for _ in self.counted)
+        )
+        query = query if groups is None else groups.ask(query)
+
+        def answer(measure: Measure) -> Counts:
+            release = measure(query)
+            lead: tuple[int, ...] = () if groups is None else (len(groups),)
+            values = [release[part].reshape(*lead, -1) for part in release.parts]
+            facts: dict[str, Any] = {**group_facts(groups), "single": True}
+
+            def one(counted: CountedColumn, value: Array) -> Counts:
+                own = {"columns": (counted.name,), "labels": counted.labels, "edges": counted.edges, "_column": counted}
+                return Counts.from_releases(value, self.curator, self.guarantee, [release], **facts, **own)
+
+            each = tuple(map(one, self.counted, values))
+            return Histograms.from_releases(
+                np.concatenate(values, axis=-1),
+                self.curator,
+                self.guarantee,
+                [release],
+                **facts,
+                columns=tuple(counted.name for counted in self.counted),
+                _each=each,
+            )
+
+        return self.make_inquiry([query], answer, "histograms")
 
 
 @statistic()
@@ -237,9 +268,11 @@ def histogram(
     ----------
     data, epsilon, delta, by, bits
         As in ``mean``.
-    column : str or int, optional
-        A declared column of categories, numbers or dates. A column of categories is given by name.
-    bins : int, sequence, or str
+    column : str or int, or list of them, optional
+        A declared column of categories, numbers or dates. A column of categories is given by name. Of several columns
+        the histograms are one release, over the rows that have all of them. Its noise is k times as large at δ = 0,
+        and √k times as large with δ > 0, as that of one column.
+    bins : int, sequence, str, or mapping of columns to them
         For numbers: the number of bins of equal width between the declared bounds, or their edges. Numbers beyond the
         first or the last edge count in the first or the last bin. For a log column bins have equal width on the log
         scale, and edges are in its own units. For dates also "day", "week", "month" or "year", which cover each
@@ -251,6 +284,7 @@ def histogram(
     Returns
     -------
     Counts
+        For a list of columns ``Histograms``: ``answer["age"]`` has the counts of one.
 
     Examples
     --------
@@ -261,67 +295,23 @@ def histogram(
     >>> result.edges.tolist(), bool(abs(result.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    curator, guarantee = Request.open(data, [] if column is None else [column], epsilon, delta, declared)
+    several = list(column) if isinstance(column, list | tuple) else [] if column is None else [column]
+    curator, guarantee = Request.open(data, several, epsilon, delta, declared)
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:
             raise ArgumentError("column", None, f"one of {', '.join(map(repr, named))}")
-        column = named[0]
-    if isinstance(column, str) and column not in named:
-        raise ArgumentError("column", column, f"a declared column, one of {', '.join(map(repr, named))}")
-    if not (isinstance(column, str) and column in curator.category_columns):
-        column = curator.columns[place_of("column", column, curator.columns)]
+        several = list(named)
+    names = [name_column("column", one, curator) for one in several]
+    if not names or len(set(names)) != len(names):
+        raise ArgumentError("column", column, "at least one column, each once")
     grouping = name_groups(by, curator)
-    curator = curator.only([column, *grouping])
-    query: Query
-    labels: tuple[Any, ...] | None
-    edges: Array | None
-    if column in curator.category_columns:
-        place = curator.category_columns.index(column)
-        labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
-    else:
-        place = curator.columns.index(column)
-        labels, edges, ends = _bin_edges(bins, check_scale(curator, place))
-        query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
-    facts = {"columns": (str(column),), "labels": labels, "edges": edges}
+    curator = curator.only([*names, *grouping])
+    widths = bins_of(bins, names)
+    counted = tuple(CountedColumn.of(name, widths[name], curator) for name in names)
+    if isinstance(column, list | tuple):
+        return HistogramsRequest(curator=curator, guarantee=guarantee, bits=bits, counted=counted, by=grouping)
+    (one,) = counted
+    facts = {"columns": (one.name,), "labels": one.labels, "edges": one.edges, "_column": one}
+    query = one.count(curator)
     return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=grouping, facts=facts)
-
-
-def _bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
-    """Return labels (or None), edges in the column's own units, and the same edges on the measured scale."""
-    if isinstance(bins, str):
-        if scale.kind != "date":
-            raise ArgumentError(
-                "bins",
-                bins,
-                f"a whole number, at least 2, or edges, since {scale.name!r} has numbers; 'month' and the like are "
-                "for columns that are declared as dates",
-            )
-        labels, days = calendar_bins(choice("bins", bins, CALENDAR), scale.low, scale.high)
-        return labels, days, days
-    if np.ndim(bins) == 0:
-        count = integer("bins", bins, least=2, most=MOST)
-        if scale.kind == "date":
-            return None, *(_equal_days(count, scale),) * 2
-        values = np.linspace(scale.low, scale.high, count + 1)
-        return None, scale.to_own(values), values
-    try:
-        own = as_days(bins) if scale.kind == "date" else np.asarray(bins, dtype=np.float64)
-    except (TypeError, ValueError):
-        own = np.empty(0)
-    values = scale.to_values(own)
-    rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
-    if own.ndim != 1 or not 3 <= len(own) <= MOST + 1 or not rising:
-        kinds = {"date": ", each a day", "log": " and above 0"}
-        raise ArgumentError(
-            "bins", bins, "a whole number, at least 2, or three edges or more, in order" + kinds.get(scale.kind, "")
-        )
-    return None, own, values
-
-
-def _equal_days(count: int, scale: ColumnScale) -> Array:
-    """Return the first days of ``count`` bins whose lengths differ by at most a day, and the day after the last bin."""
-    number = int(scale.high - scale.low) + 1
-    if count > number:
-        raise ValueError(f"bins={count}: expected at most {number}, the number of declared days")
-    return np.asarray(scale.low + np.ceil(np.arange(count + 1.0) * number / count))

@@ -31,7 +31,7 @@ from discreet.arguments import ArgumentError, probability
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
-from discreet.noise import Bits
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.adaptors import Within
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
@@ -136,17 +136,44 @@ def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
     else:
         a = release.parts["count"].weight
         lower, upper = np.empty(sums.shape), np.empty(sums.shape)
-
-        def outside(mu: float, total: float, count: float) -> bool:
-            return noise.tail([1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
-
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
-            start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-            lower[place] = _bisect_boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
-            upper[place] = _bisect_boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
+            lower[place], upper[place] = ratio_interval(noise, (a, b), total, count, level, edge=edge)
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
     return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
+
+
+def ratio_interval(
+    noise: NoiseDistribution,
+    weights: tuple[float, float],
+    total: float,
+    count: float,
+    level: float,
+    *,
+    edge: float = 1.0,
+    terms: int = 1,
+) -> tuple[float, float]:
+    """Return the ends of the interval for a mean between −edge and edge, as the module derives it.
+
+    Parameters
+    ----------
+    noise : NoiseDistribution
+    weights : (float, float)
+        a and b.
+    total, count : float
+        S̃ and Ñ, each the sum of so many released numbers.
+    level, edge : float
+    terms : int
+    """
+    a, b = weights
+    many, factor = (1, math.sqrt(terms)) if noise.normal else (terms, 1.0)
+
+    def outside(mu: float) -> bool:
+        coefficients = [factor / b] * many + [factor * mu / a] * many
+        return noise.tail(coefficients, abs(total - mu * count)) < 1.0 - level
+
+    start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
+    return _bisect_boundary(start, -edge, outside), _bisect_boundary(start, edge, outside)
 
 
 def _bisect_boundary(start: float, end: float, outside: Any) -> float:

@@ -340,7 +340,7 @@ class RegisteredStatistic:
         """The parameters other than the rows, their declarations, the cost and the bits; the columns come first."""
         given = inspect.signature(self.request).parameters.values()
         own = [one for one in given if one.name not in ("data", "epsilon", "delta", "bits", "declared")]
-        return tuple(sorted(own, key=lambda one: (one.kind, one.name not in ("column", "columns"))))
+        return tuple(sorted(own, key=lambda one: (one.kind, one.name not in ("rows", "column", "columns"))))
 
 
 STATISTICS: dict[str, RegisteredStatistic] = {}

@@ -184,6 +184,10 @@ class Category:
     1 and "true", since readers of files give one or the other. Whole numbers from 2**53 on are declared as text and
     match text only: readers round such numbers, for a whole column, if one row holds a gap.
 
+    With ``other``, a value that nobody declared is that category. So is one that cannot be read as the declared ones
+    are: text in a column of whole numbers, ±∞, a whole number from 2**53 on. Gaps stay gaps: null, NaN, empty text,
+    text that readers of files take for a gap (NA, null, nan) and is not declared, bytes that are no text.
+
     Parameters
     ----------
     values : sequence of str, int or bool
@@ -192,18 +196,30 @@ class Category:
         "drop" or "fill", as in ``Number``.
     fill : str, int, bool or None
         The declared category to fill.
+    other : str, int, bool or None
+        The category of all values that were not declared; it comes last, unless it is among ``values``.
 
     Examples
     --------
     >>> Category(["oak", "elm", "ash"]).encode(["elm", None, "yew", "oak"]).tolist()
     [1, -1, -2, 0]
+    >>> trees = Category(["oak", "elm"], other="other")
+    >>> trees.values, trees.encode(["elm", None, "yew", 7]).tolist()
+    (('oak', 'elm', 'other'), [1, -1, 2, 2])
     """
 
     values: tuple[Value, ...]
     missing: str
     fill: Value | None
+    other: Value | None
 
-    def __init__(self, values: Iterable[Value] | None = None, missing: str = "drop", fill: Value | None = None) -> None:
+    def __init__(
+        self,
+        values: Iterable[Value] | None = None,
+        missing: str = "drop",
+        fill: Value | None = None,
+        other: Value | None = None,
+    ) -> None:
         write = "for example Category(['female', 'male'])"
         if isinstance(values, str | bytes) or not iterable(values):
             raise ArgumentError("values", values, "the public categories, never taken from the rows", write)
@@ -217,11 +233,17 @@ class Category:
             if key in seen:
                 raise ValueError(f"values: {seen[key]!r} and {value!r} are one category; expected each once")
             seen[key] = value
+        if other is not None:
+            other = _to_builtin(other)
+            if not isinstance(other, str | int) or (key := category_key(other)) is None or other == "":
+                raise ArgumentError("other", other, "the name of the category of all other values", "other='other'")
+            values = values if key in seen else (*values, other)
+            other = seen.setdefault(key, other)
         if _check_fill(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
             if category_key(fill) not in seen:
                 raise ArgumentError("fill", fill, f"one of the declared categories {list(values)!r}")
             fill = seen[category_key(fill)]
-        set_fields(self, values=values, missing=missing, fill=fill)
+        set_fields(self, values=values, missing=missing, fill=fill, other=other)
 
     @cached_property
     def _codes(self) -> dict[Hashable, int]:
@@ -234,16 +256,21 @@ class Category:
         """The code that takes the place of a missing value, −1 where the row is dropped."""
         return -1 if self.fill is None else self.values.index(self.fill)
 
+    @property
+    def other_code(self) -> int:
+        """The code of a value that was not declared, −2 where it is missing."""
+        return -2 if self.other is None else self.values.index(self.other)
+
     def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
-        """Return the code of each value, −1 for a gap and −2 for any other undeclared value; both are missing."""
-        cells, codes = list(values), self._codes
+        """Return the code of each value, −1 for a gap and ``other_code`` for any other value that was not declared."""
+        cells, codes, other = list(values), self._codes, self.other_code
         parsed: dict[str, int] = {}
 
         def code(value: Any) -> int:
             if type(value) is not str:
-                return codes.get(category_key(value), -1 if is_gap(value) else -2)
+                return codes.get(category_key(value), -1 if is_gap(value) else other)
             if value not in parsed:
-                parsed[value] = codes.get(category_key(value), -1 if is_gap(value) else -2)
+                parsed[value] = codes.get(category_key(value), -1 if is_gap(value) else other)
             return parsed[value]
 
         # Plain values can be looked up as they are: the same codes, only sooner. Other text may spell a number.

@@ -23,6 +23,7 @@ The TOML form is a small closed format, read with ``tomllib`` and written here::
 
     [columns.sex]
     values = ["female", "male"]
+    other = "other"            # optional: the category of every value that is not among them
 
 A key that the format does not have is an error: a misspelt ``mising`` must not be ignored.
 """
@@ -52,7 +53,7 @@ UNIT = ("unit", "max_rows", "unit_type", "order")
 KEYS: dict[type, tuple[str, ...]] = {
     Number: ("low", "high", "log", "missing", "fill"),
     Date: ("low", "high", "missing", "fill"),
-    Category: ("values", "missing", "fill"),
+    Category: ("values", "other", "missing", "fill"),
 }
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.cells import DAY, category_key
+from discreet.records.cells import DAY, GAPS, WHITE, category_key
 from discreet.records.declared.box import Box
 from discreet.records.declared.columns import Category
 from discreet.records.reading import Block, Reading, Unit
@@ -190,9 +190,25 @@ def _write_code(engine: SqlEngine, name: str, category: Category) -> str:
             cell = quote_identifier(name) if wide is None else f"CAST({quote_identifier(name)} AS {wide})"
             test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
             cases.append((test, code))
-    other = "NULL" if category.fill is None else write_float(float(category.fill_code))
+    gap = other = "NULL" if category.fill is None else write_float(float(category.fill_code))
     branches = "".join(f" WHEN {test} THEN {write_float(float(code))}" for test, code in cases)
+    if category.other is not None:
+        branches += f" WHEN {_write_gap(engine, name)} THEN {gap}"
+        other = write_float(float(category.other_code))
     return f"CASE{branches} ELSE {other} END" if branches else f"CAST({other} AS FLOAT8)"
+
+
+def _write_gap(engine: SqlEngine, name: str) -> str:
+    """Return whether a cell of a column of categories holds nothing, as ``cells.is_gap`` says it."""
+    kind, cell = engine.types[name], quote_identifier(name)
+    if kind == "float":
+        return f"{cell} IS NULL OR CAST({cell} AS FLOAT8) = CAST('NaN' AS FLOAT8)"
+    if kind != "text":
+        return f"{cell} IS NULL"
+    if not engine.checks_text:
+        raise NotTraceable("text that may be no UTF-8")
+    stripped = f"TRIM(BOTH {write_text(WHITE)} FROM {engine.exactly(name)})"
+    return f"{cell} IS NULL OR {stripped} IN ({', '.join(map(write_text, sorted(GAPS)))})"
 
 
 def _write_unit_limit(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
