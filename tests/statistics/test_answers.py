@@ -61,6 +61,14 @@ ANSWERS = {
     "quantiles by": lambda: st.quantiles(ROWS, [0.1, 0.9], "age", by="ward", interval=0.9, **HOW),
     "no interval": lambda: st.quantiles(ROWS, [0.1, 0.9], "seen", interval=None, **HOW),
     "range": lambda: st.interquartile_range(ROWS, "age", **HOW),
+    "std": lambda: st.std(ROWS, ["age", "seen"], **HOW),
+    "correlation": lambda: st.correlation(ROWS, ["age", "bmi"], by="sex", **HOW),
+    "geometric": lambda: st.geometric_mean(ROWS, ["cost", "bmi"], **HOW),
+    "proportion": lambda: st.proportion(ROWS, "age >= 65", by="ward", **HOW),
+    "mode": lambda: st.mode(ROWS, "ward", **HOW),
+    "mode by": lambda: st.mode(ROWS, "ward", by="sex", **HOW),
+    "min": lambda: st.min(ROWS, "seen", **HOW),
+    "max": lambda: st.max(ROWS, "age", by=GROUPS, interval=None, **HOW),
     "schema": lambda: st.check_schema(ROWS, **HOW),
     "persons": lambda: st.count_persons(ROWS, epsilon=1.0, schema=PERSONS),
 }
@@ -140,7 +148,7 @@ def test_every_answer_draws_itself_with_its_numbers(name):
     axes.flat[0].figure.canvas.draw()
     plot = answer._plot(answer._level)
     assert plot.description
-    matrix = name == "covariance"
+    matrix = name in ("covariance", "correlation")
     assert len(plot.facts.rows) == (6 if matrix else np.size(answer.value))  # of a matrix one half
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -178,10 +179,10 @@ class Statistic(Answer):
         (2, 4)
         """
         try:
-            from pandas import DataFrame
+            pandas = import_module("pandas")
         except ImportError as missing:
             raise ImportError("to_frame needs pandas: pip install pandas; table() has the same rows") from missing
-        return DataFrame(self.table(level))
+        return pandas.DataFrame(self.table(level))
 
     def plot(self, *, level: float | None = None, ax: Any = None) -> Any:
         """Plot the values with their intervals and return the axes. Needs matplotlib.

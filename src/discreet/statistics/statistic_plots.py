@@ -51,22 +51,16 @@ def plot_numbers(answer: Statistic, level: float) -> Plot:
     if len(axes) > 0 and axes[-1][0] in PANELS and len(axes[-1][1]) > 1 and drawn:
         rows = [label_text(label) for label in axes[0][1]] if len(axes) > 1 else ["all rows"]
         columns = [label_text(label) for label in axes[-1][1]]
-        parts = [part.reshape(len(rows), len(columns)) for part in (value, *ends)]
-        panels: Plot = IntervalPanels(*parts, rows, columns, what=what, interval=lines)
+        values, low, high = (part.reshape(len(rows), len(columns)) for part in (value, *ends))
+        panels: Plot = IntervalPanels(values, low, high, rows, columns, what=what, interval=lines)
         return panels.with_dates(dated)
     labels, kept = _flat_labels(axes, answer.columns[0])
-    low, high = (end.reshape(-1)[kept] for end in ends) if drawn else (None, None)
+    lower, upper = (end.reshape(-1)[kept] for end in ends) if drawn else (None, None)
     unit = ", ".join(answer.columns)
-    return Intervals(
-        value.reshape(-1)[kept],
-        labels,
-        low,
-        high,
-        what=what,
-        unit=unit,
-        interval=lines,
-        unknown="no interval was drawn",
-    ).with_dates([unit] if unit in dated else [])
+    points = Intervals(
+        value.reshape(-1)[kept], labels, lower, upper, what=what, unit=unit, interval=lines, unknown="no interval drawn"
+    )
+    return points.with_dates([unit] if unit in dated else [])
 
 
 def _flat_labels(axes: Sequence[tuple[str, Sequence[Any]]], alone: str) -> tuple[list[str], list[int]]:
