@@ -59,10 +59,10 @@ def made_up(rows: int = 80, seed: int = 0) -> dict[str, list[Any]]:
         "b": b.clip(-50, 50).tolist(),
         "w": rng.uniform(0.1, 1.9, rows).tolist(),
         "t": rng.uniform(0.0, 16.0, rows).tolist(),
-        "p": rng.uniform(0.5, 40.0, rows).tolist(),
         "g": np.array(["u", "v", "w"])[rng.integers(0, 3, rows)].tolist(),
         "s": np.where(second, "yes", "no").tolist(),
         "person": np.arange(rows).tolist(),
+        "p": rng.uniform(0.5, 40.0, rows).tolist(),
     }
 
 
