@@ -51,8 +51,8 @@ def table() -> dict[str, list[Any]]:
 def exact() -> dict[str, Any]:
     """Return all cells, and exact statistics of them, in the data's units and in those of the unit ball."""
     frame, result = pd.DataFrame(table()).drop(columns="person"), {"rows": ROWS}
-    numbers = frame[["a", "b", "w", "t"]]
-    box = dp.Box([0, -50, 0, 0], [100, 50, 2, 16])
+    numbers = frame[["a", "b", "w", "t", "p"]]
+    box = dp.Box([0, -50, 0, 0, 0.5], [100, 50, 2, 16, 40])
     for units, rows in (("own", numbers.to_numpy()), ("unit", np.asarray(box.to_unit(numbers.to_numpy())))):
         result |= {f"{units} cells": rows, f"{units} sums": rows.sum(axis=0)}
         result |= {f"{units} means": rows.mean(axis=0), f"{units} medians": np.median(rows, axis=0)}

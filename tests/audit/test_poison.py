@@ -32,7 +32,7 @@ from effort import LONG, measured, size
 from walked import same_by, walk
 
 Table = dict[str, list[Any]]
-NUMBERS, LABELS = ["a", "b", "w", "t"], ["g", "s"]
+NUMBERS, LABELS = ["a", "b", "w", "t", "p"], ["g", "s"]
 ODD = [1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, -5e-324, 1.7976931348623157e308, -0.0, 1e-310]
 
 

@@ -27,8 +27,10 @@ from papers.audit.subjects.every_statistic import ASKED, OTHERS
 cli_query = import_module("discreet.cli.query_command")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")
 COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9), "ward": dp.Category(["n", "s"])}
+COLUMNS["sex"] = dp.Category(["f", "m"])
 SCHEMA = dp.Schema(COLUMNS, unit="person", max_rows=3)
 WAYS = {"mean": ("loose", [True]), "variance": ("method", ["adaptive"]), "covariance": ("method", ["adaptive"])}
+WAYS |= {"std": ("method", ["adaptive"]), "correlation": ("method", ["adaptive"]), "min": ("interval", [None])}
 WAYS |= {"density": ("method", ["histogram", "functional"]), "median": ("interval", [None]), "histogram": ("bins", [3])}
 
 
@@ -41,6 +43,7 @@ def table(rows=600):
             "bmi": rng.normal(27, 5, rows),
             "stay": rng.integers(0, 9, rows),
             "ward": rng.choice(["n", "s"], rows),
+            "sex": rng.choice(["f", "m"], rows),
         }
     )
 
@@ -48,10 +51,11 @@ def table(rows=600):
 def variants(name):
     """Return arguments for a statistic: plain, in groups, with weights, with a condition, and by other methods."""
     taken = {one.name for one in STATISTICS[name].parameters}
-    columns = ["age", "bmi"] if name == "covariance" else "age"
+    others = {"mode": "ward", "proportion": "age >= 65", "geometric_mean": "bmi"}
+    columns = ["age", "bmi"] if name in ("covariance", "correlation") else others.get(name, "age")
     plain = dict.fromkeys(taken & {"column", "columns"}, columns) | dict(STATISTICS[name].example)
     result = [("plain", None, plain)]
-    result += [("by", None, plain | {"by": "ward"})] if "by" in taken else []
+    result += [("by", None, plain | {"by": "sex" if name == "mode" else "ward"})] if "by" in taken else []
     result += [("weights", None, plain | {"weights": "stay"})] if "weights" in taken else []
     result += [("where", "bmi > 20 and ward == 'n'", plain)] if taken else []
     argument, values = WAYS.get(name, ("", []))

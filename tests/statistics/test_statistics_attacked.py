@@ -18,6 +18,7 @@ from discreet.door import curator as door_curator
 from discreet.door import exit as door
 from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
+from discreet.queries.question import Selection
 from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, RankDistribution
 from discreet.statistics.request import STATISTICS
 from effort import size
@@ -28,6 +29,8 @@ COLUMNS = {
     "w": dp.Number(0, 2),
     "g": dp.Category(["a", "b", "c"]),
     "h": dp.Category(["d", "e"]),
+    "k": dp.Category([0, 1]),
+    "p": dp.Number(1, 1000),
 }
 ROWS = dp.Schema(COLUMNS)
 PERSONS = dp.Schema(COLUMNS, unit="person", max_rows=3)
@@ -42,6 +45,15 @@ ASKED = {
     "trimmed mean": lambda c, **how: st.trimmed_mean(c, "x", weights="w", **how),
     "variance": lambda c, **how: st.variance(c, BOTH, by="g", weights="w", **how),
     "covariance": lambda c, **how: st.covariance(c, BOTH, by="g", **how),
+    "std": lambda c, **how: st.std(c, BOTH, by="g", weights="w", **how),
+    "correlation": lambda c, **how: st.correlation(c, BOTH, by="g", weights="w", **how),
+    "geometric mean": lambda c, **how: st.geometric_mean(c, "p", by="g", weights="w", **how),
+    "proportion": lambda c, **how: st.proportion(c, "x > 4 and g != 'b'", **how),
+    "proportion of categories": lambda c, **how: st.proportion(c, "g", of=["a", "b"], by="h", weights="w", **how),
+    "mode": lambda c, **how: st.mode(c, "g", **how),
+    "mode by": lambda c, **how: st.mode(c, "h", by=["g", "k"], **how),
+    "minimum": lambda c, **how: st.min(c, "x", by="g", step=0.5, **how),
+    "maximum": lambda c, **how: st.max(c, "x", weights="w", **how),
     "quantiles by": lambda c, **how: st.quantiles(c, [0.1, 0.2, 0.5, 0.7, 0.95], "x", by=["h", "g"], step=0.5, **how),
     "weighted quantile": lambda c, **how: st.quantile(c, 0.8, "x", weights="w", **how),
     "lower end": lambda c, **how: st.quantile(c, 0.0, "x", by="g", step=0.5, **how),
@@ -80,6 +92,8 @@ def extreme_row(rng, person):
         float(rng.choice([0.0, 1.0, 2.0, 2.0])),
         str(rng.choice(list("abc"))),
         str(rng.choice(list("de"))),
+        int(rng.integers(0, 2)),
+        number(1, 1000),
         person,
     )
 
@@ -88,13 +102,13 @@ def neighbours(rng, kind):
     """Return two curators whose rows are neighbours: a row, or a person of up to three rows, added or replaced."""
     number = int(rng.choice([3, 12, 60]))
     tied = rng.random() < 0.5
-    rest = [(5.0, 5.0, 2.0, "a", "d", i) if tied else extreme_row(rng, i) for i in range(number)]
+    rest = [(5.0, 5.0, 2.0, "a", "d", 0, 30.0, i) if tied else extreme_row(rng, i) for i in range(number)]
     schema = PERSONS if kind.startswith("person") else ROWS
     times = (4, 4) if schema is PERSONS else (1, 1)  # the fourth row of a person does not count
     one, other = ([extreme_row(rng, -1)] * many for many in times)
     relation = "add-remove" if kind.endswith("added") else "replace-one"
     pair = (rest if kind.endswith("added") else rest + one, rest + other)
-    frames = [pd.DataFrame(rows, columns=["x", "y", "w", "g", "h", "person"]) for rows in pair]
+    frames = [pd.DataFrame(rows, columns=[*COLUMNS, "person"]) for rows in pair]
     return [dp.Curator(frame, schema=schema, neighbors=relation, at_most=500) for frame in frames]
 
 
@@ -144,9 +158,14 @@ def audited(monkeypatch, rng):
     def drawn(plan, collected, bits):
         curator, query = asked.pop()
         alike = other[0].only([*curator.columns, *curator.category_columns])  # a statistic reads what it asks about
+        logs = [name for name, scale in zip(curator.columns, curator.scales, strict=True) if scale == "log"]
+        alike = alike.on_log_scale(logs) if logs else alike
         values = [collected, query.collect(alike._records, curator.setting)]
         if isinstance(query, Quantiles):
             result.append(move_of_quantiles(query, plan.loss, curator.setting, values, rng))
+        elif isinstance(query, Selection):  # the sum of the ranges of all choices
+            moved = np.atleast_2d(plan.target(values[0]) - plan.target(values[1]))
+            result.append(np.ptp(moved, axis=1).sum() / plan.loss.epsilon)
         elif isinstance(plan.noise, GaussianNoise):
             result.append(np.linalg.norm(values[0] - values[1]) / plan.noise.scale / plan.loss.gaussian)
         else:

@@ -32,6 +32,7 @@ COLUMNS: dict[str, Any] = {
     "b": dp.Number(-50, 50),
     "w": dp.Number(0, 2),
     "t": dp.Number(0, 16),
+    "p": dp.Number(0.5, 40),
     "g": dp.Category(["u", "v", "w"]),
     "s": dp.Category(["no", "yes"]),
 }
@@ -61,6 +62,7 @@ def made_up(rows: int = 80, seed: int = 0) -> dict[str, list[Any]]:
         "g": np.array(["u", "v", "w"])[rng.integers(0, 3, rows)].tolist(),
         "s": np.where(second, "yes", "no").tolist(),
         "person": np.arange(rows).tolist(),
+        "p": rng.uniform(0.5, 40.0, rows).tolist(),
     }
 
 
@@ -214,6 +216,18 @@ def _statistics() -> dict[str, Ask]:
         "variance, adaptive": lambda c: statistics.variance(c, PAIR, method="adaptive", **approximate),
         "covariance": lambda c: statistics.covariance(c, PAIR, weights="w", **approximate),
         "covariance, adaptive": lambda c: statistics.covariance(c, PAIR, method="adaptive", **approximate),
+        "std": lambda c: statistics.std(c, PAIR, by="g", weights="w", **approximate),
+        "std, adaptive": lambda c: statistics.std(c, PAIR, method="adaptive", **approximate),
+        "correlation": lambda c: statistics.correlation(c, PAIR, **pure),
+        "correlation by": lambda c: statistics.correlation(c, PAIR, by="g", weights="w", **approximate),
+        "correlation, adaptive": lambda c: statistics.correlation(c, PAIR, method="adaptive", **approximate),
+        "geometric_mean": lambda c: statistics.geometric_mean(c, "p", **pure),
+        "proportion": lambda c: statistics.proportion(c, "s", of="yes", **pure),
+        "proportion by": lambda c: statistics.proportion(c, "a > 30 or g == 'v'", by="s", weights="w", **approximate),
+        "mode": lambda c: statistics.mode(c, "g", **pure),
+        "mode by": lambda c: statistics.mode(c, "g", by="s", **pure),
+        "min": lambda c: statistics.min(c, "a", **pure),
+        "max": lambda c: statistics.max(c, "b", by="g", step=0.5, rows=80, **pure),
         "median": lambda c: statistics.median(c, "a", step=0.5, **pure),
         "quantile": lambda c: statistics.quantile(c, 1.0, "b", **pure),
         "quantiles": lambda c: statistics.quantiles(c, [0.25, 0.5, 0.9], "a", by="g", step=0.5, **pure),
@@ -328,6 +342,13 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "interquartile_range": lambda db: db.interquartile_range("a"),
     "histogram": lambda db: db.histogram("a", by="g"),
     "crosstab": lambda db: db.crosstab("g", "a", bins={"a": [0, 30, 60, 100]}, where="b > 0"),
+    "std": lambda db: db.std("a", by="s"),
+    "correlation": lambda db: db.correlation(["a", "b"], where="s == 'yes'"),
+    "geometric_mean": lambda db: db.geometric_mean("p", by="g"),
+    "proportion": lambda db: db.proportion("a > 30 and g != 'u'", by="s"),
+    "mode": lambda db: db.mode("g", where="a > 30"),
+    "min": lambda db: db.min("a", step=0.5),
+    "max": lambda db: db.max("b", by="g", interval=None),
     "check_schema": lambda db: db.check_schema(),
 }
 

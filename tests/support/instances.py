@@ -27,7 +27,8 @@ from discreet.models.noisy_sums import clip_to_ball
 from discreet.models.table.column_maps import project_to_simplex
 from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
-from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
+from discreet.queries.counts.condition_counts import ConditionCounts
+from discreet.queries.counts.count_queries import Bins, Count, GroupModes, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
 from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.functions.factored_scores import FactoredSum
@@ -60,7 +61,7 @@ from discreet.queries.series.fourier_choice import FourierCount
 from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, Toeplitz
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
-from discreet.records import Ball, Box
+from discreet.records import Ball, Box, Condition
 
 
 def _components(rng: np.random.Generator, count: int, base: Components) -> Components:
@@ -429,6 +430,13 @@ def _every_model(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     return [query for make in MODELS.values() for query in make(rng, d, radius)]
 
 
+def _condition_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    names, labels, sizes = tuple(f"x{j}" for j in range(d)), ("g", "h"), (3, 2)
+    texts = [f"x0 > {0.1 * radius!r}", f"g in ['a', 'c'] or not x{d - 1} <= 0", "g != 'b' and h == 'd'"]
+    conditions = [Condition.parse(text, names, {"g": ("a", "b", "c"), "h": ("d", "e")}) for text in texts]
+    return [ConditionCounts(one, names, labels, sizes, both) for one in conditions for both in (True, False)]
+
+
 QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ModelQuery: _every_model,
     OfColumns: lambda rng, d, radius: [_adapted_moments(rng, d, radius)],
@@ -454,6 +462,8 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     SideBySide: _side_by_side_instances,
     Margins: lambda rng, d, radius: [Margins((2,) * d), Margins((d + 2, 3))],
     Mode: lambda rng, d, radius: [Mode(categories=d + 1)],
+    GroupModes: lambda rng, d, radius: [GroupModes((d + 1, 3, 2), 1, (0,)), GroupModes((2, 3, 2), 0, (2, 1))],
+    ConditionCounts: _condition_instances,
     ProjectedGrid: _projected_grid_instances,
     FactoredSum: lambda rng, d, radius: [
         FactoredSum(FactoredExponential(_factored_exponential_steep, (-2.0, -1.0, 1.0), -1.0, 1.0), d),

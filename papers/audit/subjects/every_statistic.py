@@ -14,7 +14,18 @@ from discreet.database import StatisticalDatabase
 from discreet.guarantees import Guarantee
 from discreet.ledger import Ledger
 from discreet.statistics.request import STATISTICS
-from papers.audit.subjects.subject import BOTH, DELTA, LABELLED, LINE, PERSONS, PLANE, Subject, across, of_schema
+from papers.audit.subjects.subject import (
+    BOTH,
+    DELTA,
+    LABELLED,
+    LINE,
+    PERSONS,
+    PLANE,
+    POSITIVE,
+    Subject,
+    across,
+    of_schema,
+)
 
 __all__ = ["database", "statistics"]
 
@@ -41,6 +52,8 @@ UNDER_BOTH: dict[str, Ask] = {
     "sum": _of("sum", PAIR),
     "mean": _of("mean", PAIR, delta=DELTA),
     "covariance": _of("covariance", PAIR, delta=DELTA),
+    "correlation": _of("correlation", PAIR, delta=DELTA),
+    "proportion": _of("proportion", "x > 5"),
 }
 ADDITIVE: dict[str, Ask] = {
     "mean, loose": _of("mean", PAIR, loose=True),
@@ -55,6 +68,8 @@ GROUPED: dict[str, Ask] = {
     "crosstab": _of("crosstab", "g", rows="x", bins=2, delta=DELTA),
     "crosstab of means": _of("crosstab", "g", rows="x", values="y", bins=2),
     "histograms": _of("histogram", ["x", "g"], bins=3, delta=DELTA),
+    "proportion by group": _of("proportion", "x > 5", by="g", delta=DELTA),
+    "mode": _of("mode", "g"),
 }
 OF_ONE: dict[str, Ask] = {
     "count": _of("count", where="x > 5"),
@@ -72,7 +87,9 @@ RANKED: dict[str, Ask] = {
     "quantiles": _of("quantiles", levels=[0.1, 0.5, 0.8], step=0.5, interval=None),
     "interquartile range": _of("interquartile_range", interval=None),
     "trimmed mean": _of("trimmed_mean"),
+    "minimum": _of("min", interval=None),
 }
+ASKED.add("geometric_mean")  # of a schema of its own
 # All other statistics of the registry, with the arguments of their examples.
 OTHERS: dict[str, Ask] = {
     name.replace("_", " "): _of(name, **one.example) for name, one in STATISTICS.items() if name not in ASKED
@@ -88,6 +105,7 @@ def statistics() -> list[Subject]:
         *of_schema("statistics", OF_ONE, LINE),
         *of_schema("statistics", RANKED, LINE, BOTH, also=across),
         *of_schema("statistics", {"mean of persons": _of("mean")}, PERSONS, BOTH),
+        *of_schema("statistics", {"geometric mean": _of("geometric_mean")}, POSITIVE),
         *of_schema("statistics", OTHERS, PERSONS),
     ]
 

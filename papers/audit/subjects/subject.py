@@ -15,7 +15,20 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.records import Category, Number, Schema
 from discreet.records.declared.columns import Column
 
-__all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
+__all__ = [
+    "BOTH",
+    "DELTA",
+    "LABELLED",
+    "LINE",
+    "MANY",
+    "PERSONS",
+    "PLANE",
+    "POSITIVE",
+    "REPLACE",
+    "Subject",
+    "across",
+    "of_schema",
+]
 
 DELTA = 1e-5
 REPLACE, BOTH = (Neighbors.REPLACE_ONE,), (Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE)
@@ -25,6 +38,7 @@ X: Column = Number(0.0, 10.0, missing="fill", fill=5.0)
 Y: Column = Number(-3.0, 1.0, missing="fill", fill=-1.0)
 LINE = Schema({"x": X})
 PLANE = Schema({"x": X, "y": Y})
+POSITIVE = Schema({"x": Number(1.0, 1000.0, missing="fill", fill=5.0)})
 GROUPS: dict[str, Column] = {"x": X, "y": Y, "g": Category(["a", "b", "c"])}
 LABELLED = Schema(GROUPS)
 VISITS: dict[str, Column] = {"x": Number(0.0, 10.0), "g": Category(["a", "b"])}

@@ -28,7 +28,7 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
-from discreet.statistics import Counts, Crosstab
+from discreet.statistics import Counts, Crosstab, MostFrequent, SchemaCheck
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {
@@ -117,6 +117,7 @@ def query(
     ] = None,
     loose: Annotated[bool, typer.Option("--loose", help="Mean: bounds are far wider than the rows.")] = False,
     method: Annotated[str | None, typer.Option("--method", help="Variance, covariance: another method.")] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Counts: whole numbers that are not negative.")] = False,
     own: Annotated[
         list[str] | None,
         typer.Option("--set", help="Another argument of the statistic: --set NAME=VALUE. Repeatable."),
@@ -136,6 +137,8 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
+    if whole and not issubclass(NAMES[statistic].result, Counts | SchemaCheck):
+        raise ValueError(f"--whole: {statistic} does not take it; it is for counts")
     schema = declared_schema(declared)
     groups = _parse_names(by or [], schema.names)
     flags = {
@@ -152,8 +155,9 @@ def query(
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
-    numbers = not issubclass(NAMES[statistic].result, Counts | Crosstab)
-    check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
+    numbers = not issubclass(NAMES[statistic].result, Counts | Crosstab | MostFrequent)
+    given = [] if statistic == "proportion" else columns or []  # which may be a condition, and is checked below
+    check_columns(schema, given, numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)
     called = name or dataset_name(place)
@@ -171,8 +175,9 @@ def query(
         if pricing is not None and preview:
             return _price_output(pricing)
         if pricing is None or not pricing.admitted:
-            return _answer_output(getattr(tried, asked)(**arguments), level)  # raises where it is not admitted
-    return _answer_output(getattr(database(ledger), asked)(**arguments), level)
+            # It raises where it is not admitted.
+            return _answer_output(getattr(tried, asked)(**arguments), level, whole=whole)
+    return _answer_output(getattr(database(ledger), asked)(**arguments), level, whole=whole)
 
 
 def _parse_names(texts: list[str], known: Sequence[str]) -> list[str]:
@@ -303,7 +308,8 @@ def _price_output(pricing: Any) -> CommandOutput:
     )
 
 
-def _answer_output(reply: Any, level: float) -> CommandOutput:
+def _answer_output(reply: Any, level: float, *, whole: bool) -> CommandOutput:
+    reply = reply.whole() if whole else reply
     table = reply.statistic
     rows = table.table(level, margins=True) if isinstance(table, Crosstab) else reply.table(level)
     about = reply.which_rows

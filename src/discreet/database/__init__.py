@@ -1,7 +1,7 @@
 """A statistical database: it answers aggregate questions with noise until its budget is spent.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``ledger``, ``records``,
-``queries``, ``door``, ``statistics``.
+Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``guarantees``, ``ledger``,
+``records``, ``queries``, ``door``, ``statistics``.
 
 What this room guarantees:
 

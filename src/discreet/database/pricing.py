@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.database.questions import Draft
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, GeometricLoss, Guarantee, LaplaceLoss, Loss, PureLoss
-from discreet.statistics import Statistic
+from discreet.notebook import format_html
+from discreet.statistics import Counts, SchemaCheck, Statistic
 
 NOISE: dict[type[Loss], str] = {
     GaussianLoss: "Gaussian noise",
@@ -126,6 +128,29 @@ class Reply:
         """Return the values by their labels."""
         return self.statistic.to_dict()
 
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return ``table(level)`` as a data frame of pandas."""
+        return self.statistic.to_frame(level)
+
+    def plot(self, *, level: float | None = None, ax: Any = None) -> Any:
+        """Plot the values with their intervals and return the axes, as ``Statistic.plot`` does. Needs matplotlib."""
+        return self.statistic.plot(level=level, ax=ax)
+
+    def whole(self) -> Reply:
+        """Return the same counts as whole numbers, none below 0; only answers with counts have it."""
+        if not isinstance(self.statistic, Counts | SchemaCheck):
+            raise TypeError(f"whole: expected counts, and this is the {self.priced.draft.question}")
+        return replace(self, statistic=self.statistic.whole())
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.statistic)
+
+    def __float__(self) -> float:
+        return float(self.statistic)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.statistic, spec) if spec else str(self)
+
     @property
     def which_rows(self) -> str | None:
         """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
@@ -150,3 +175,9 @@ class Reply:
         # ``_shown_with_rows`` has the condition already, so the question is shown without it.
         cost = f"{self.priced.draft.question}: {self.priced.price}; {self.left:.1%} is left"
         return f"<{self.statistic._shown_with_rows()}; {cost}>"
+
+    def _repr_html_(self) -> str:
+        """Return the reply for a notebook: its numbers, which rows they are about, and what they cost."""
+        about = [] if self.which_rows is None else [f"from {self.which_rows}"]
+        cost = f"{self.priced.price}; {self.left:.1%} is left"
+        return format_html(self.priced.draft.question, self.statistic._notebook_rows(), [*about, cost])

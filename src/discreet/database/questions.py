@@ -77,6 +77,9 @@ class Draft:
         asked = [self.arguments.get(argument) for argument in ("rows", "column", "columns")]
         given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
+        of = self.arguments.get("of")
+        if of is not None:
+            names = [f"{name} {'in' if isinstance(of, list) else '=='} {of!r}" for name in names]
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
         question = result._describe(self.statistic.replace("_", " "), names, logs)
@@ -186,6 +189,29 @@ class Questions(ABC, Generic[Returned]):
             self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
         ) -> Returned:
             """Return the covariance matrix of columns."""
+
+        def std(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Returned:
+            """Return standard deviations of columns."""
+
+        def correlation(
+            self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
+        ) -> Returned:
+            """Return the correlation matrix of columns."""
+
+        def geometric_mean(self, columns: Any, **request: Unpack[ColumnArguments]) -> Returned:
+            """Return geometric means of columns on a log scale, or with bounds above 0."""
+
+        def proportion(self, column: str, *, of: Any = None, **request: Unpack[ColumnArguments]) -> Returned:
+            """Return the share of rows that meet a condition, or have some categories of a column."""
+
+        def mode(self, column: str, *, by: By | None = None, **request: Unpack[RowArguments]) -> Returned:
+            """Return the most frequent category of a column."""
+
+        def min(self, column: str, *, rows: int | None = None, **request: Unpack[RankArguments]) -> Returned:
+            """Return a quantile near the smallest value of a column, as close to it as noise allows."""
+
+        def max(self, column: str, *, rows: int | None = None, **request: Unpack[RankArguments]) -> Returned:
+            """Return a quantile near the largest value of a column, as close to it as noise allows."""
 
         def median(self, column: str, **request: Unpack[RankArguments]) -> Returned:
             """Return the median of a column."""

@@ -1,7 +1,7 @@
 """The door: the only way from rows to numbers.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``guarantees``, ``noise``, ``ledger``,
-``records``, ``queries``.
+Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``notebook``, ``guarantees``,
+``noise``, ``ledger``, ``records``, ``queries``.
 
 This room guarantees that a ``Release`` with provenance ``measured`` was planned by a mechanism with a proof beside it,
 for a sensitivity that was derived in one place (``queries.bound``) from the bound that its question proves. If there is

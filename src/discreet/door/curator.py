@@ -236,6 +236,10 @@ class Curator:
         """
         return self._view(self._records.where(condition))
 
+    def on_log_scale(self, columns: Collection[str]) -> Curator:
+        """Return a curator of the same rows that reads some columns, all with bounds above 0, on a log scale."""
+        return self._view(self._records.on_log_scale(columns))
+
     def states(self) -> Curator:
         """Return a curator of the state of each cell under the declaration (``Records.states``)."""
         return self._view(self._records.states())

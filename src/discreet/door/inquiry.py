@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from numbers import Real
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from discreet.door.curator import Curator
@@ -21,12 +22,15 @@ from discreet.door.release import Release, describe_guarantee, describe_rows_of_
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
+from discreet.notebook import format_html
 from discreet.queries.question import Question
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """A public number, or several, and the guarantee for it.
+
+    ``float(answer)`` and ``f"{answer:.2f}"`` are those of a single number.
 
     Attributes
     ----------
@@ -73,7 +77,33 @@ class Answer:
         return self._shown() if rows is None else f"{self._shown()}, {self._from} {rows}"
 
     def __repr__(self) -> str:
-        return f"<{self._shown_with_rows()}: {describe_guarantee(self.guarantee, self.unit, self.releases)}>"
+        return f"<{self._shown_with_rows()}: {self._cost}>"
+
+    @property
+    def _cost(self) -> str:
+        return describe_guarantee(self.guarantee, self.unit, self.releases)
+
+    def __float__(self) -> float:
+        if not isinstance(self.value, Real):
+            size = getattr(self.value, "size", None)
+            has = "another value" if size is None else f"{size} of them"
+            raise TypeError(f"answer: expected a single number, and it has {has}; write answer.value")
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return format(self.value if isinstance(self.value, str) else float(self), spec)
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook: its numbers, which rows they are about, and what they cost."""
+        rows = self._notebook_rows()
+        about = "" if self.which_rows is None else f"{self._from} {self.which_rows}"
+        return format_html("" if rows else self._shown(), rows, [*filter(None, [about]), self._cost])
+
+    def _notebook_rows(self) -> list[dict[str, Any]]:
+        """Return the rows of a table for notebooks; empty where the value is shown as text."""
+        return []
 
 
 Result = TypeVar("Result", covariant=True)

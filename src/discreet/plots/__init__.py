@@ -10,6 +10,7 @@ imported when something is first drawn.
 from discreet.plots.attack_curve import TradeoffPlot
 from discreet.plots.bars import NoiseShares, Scree, Shares
 from discreet.plots.centres import Centres
+from discreet.plots.count_bars import CountBars
 from discreet.plots.ellipses import Ellipses
 from discreet.plots.heat_map import HeatMap
 from discreet.plots.intervals import Coefficients, IntervalPanels, Intervals, plot_draws
@@ -21,6 +22,7 @@ from discreet.plots.spending import SpendingPlot
 __all__ = [
     "Centres",
     "Coefficients",
+    "CountBars",
     "Ellipses",
     "Facts",
     "GaussianPairs",

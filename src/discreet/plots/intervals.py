@@ -60,7 +60,7 @@ class Intervals(Plot):
     def description(self) -> str:
         """The largest of them, with their intervals."""
         order = np.argsort(-np.abs(self.values))[:4]
-        each = [f"{self.labels[k]} {format_number(self.values[k])}{self._between(int(k))}" for k in order]
+        each = [f"{self.labels[k]} {self.place(self.unit, self.values[k])}{self._between(int(k))}" for k in order]
         lines = self.unknown if self.low is None else f"lines are {self.interval}"
         lines = lines[0].upper() + lines[1:]
         return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
@@ -68,18 +68,19 @@ class Intervals(Plot):
     def _between(self, k: int) -> str:
         if self.low is None or self.high is None:
             return ""
-        return f" (from {format_number(self.low[k])} to {format_number(self.high[k])})"
+        return f" (from {self.place(self.unit, self.low[k])} to {self.place(self.unit, self.high[k])})"
 
     @property
     def facts(self) -> Facts:
         """Values and intervals."""
-        rows = [[str(label), format_number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
+        unit = self.unit
+        rows = [[str(label), self.place(unit, value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
         if self.low is None or self.high is None:
             return Facts(["", "value"], rows)
         ends = zip(rows, self.low, self.high, strict=True)
         return Facts(
             ["", "value", "from", "to"],
-            [[*row, format_number(low, 4), format_number(high, 4)] for row, low, high in ends],
+            [[*row, self.place(unit, low, 4), self.place(unit, high, 4)] for row, low, high in ends],
         )
 
     @property
@@ -198,8 +199,8 @@ class IntervalPanels(Plot):
     def description(self) -> str:
         """The first row, with its intervals."""
         each = [
-            f"{name} {format_number(self.values[0, j])} "
-            f"(from {format_number(self.low[0, j])} to {format_number(self.high[0, j])})"
+            f"{name} {self.place(name, self.values[0, j])} "
+            f"(from {self.place(name, self.low[0, j])} to {self.place(name, self.high[0, j])})"
             for j, name in enumerate(self.columns[:4])
         ]
         return (
@@ -211,7 +212,7 @@ class IntervalPanels(Plot):
     def facts(self) -> Facts:
         """Values and intervals, a row for each number."""
         rows = [
-            [f"{row}, {column}", *(format_number(part[i, j], 4) for part in (self.values, self.low, self.high))]
+            [f"{row}, {column}", *(self.place(column, part[i, j], 4) for part in (self.values, self.low, self.high))]
             for i, row in enumerate(self.rows)
             for j, column in enumerate(self.columns)
         ]

@@ -159,7 +159,9 @@ class Exponential(Mechanism):
     Proof. Between neighbours the scores change by amounts that differ from one another by at most ``spread``, so the
     log-ratio of the two output distributions has a range of at most η·spread: bounded range ε at η = ε/spread. Each
     exponent is a float product with a relative error of at most 2⁻⁵³, so an error of 2⁻⁵³·η·s for scores of size s. For
-    two neighbours and two candidates the range grows by 4 times that, which is subtracted from ε first.
+    two neighbours and two candidates the range grows by 4 times that, which is subtracted from ε first. Of several
+    choices the scores are about disjoint rows: a choice whose scores are the same has no such error, and at most two
+    choices have others, with scores of size s together.
     """
 
     kind = "selection"
@@ -171,17 +173,21 @@ class Exponential(Mechanism):
             raise ArgumentError(
                 "loss", loss, "a BoundedRangeLoss (exponential mechanism) or a PureLoss (noisy maximum)"
             )
-        size = query.largest_score(setting)
-        eta = loss.epsilon / (query.spread(setting) + 4.0 * 2.0**-53 * size)
-        if not math.isfinite(eta * size):
+        eta = self.eta(query, loss, setting)
+        if not math.isfinite(eta * query.largest_score(setting)):
             raise ArgumentError("loss", loss, "a smaller ε; at this one the scores overflow")
         return Plan(
             kind=self.kind,
             loss=loss,
-            parts={"selected": Part((1,))},
+            parts={"selected": Part((query.choices,))},
             draw=Choose(),
             target=lambda values: eta * query.scores(values),
         )
+
+    @staticmethod
+    def eta(query: Selection, loss: BoundedRangeLoss, setting: Setting) -> float:
+        """Return η."""
+        return loss.epsilon / (query.spread(setting) + 4.0 * 2.0**-53 * query.largest_score(setting))
 
 
 class NoisyMax(Mechanism):
@@ -206,10 +212,10 @@ class NoisyMax(Mechanism):
         return Plan(
             kind=self.kind,
             loss=loss,
-            parts={"selected": Part((1,))},
+            parts={"selected": Part((query.choices,))},
             draw=noise,
             target=query.scores,
-            finish=lambda noisy: np.array([float(np.argmax(noisy))]),
+            finish=lambda noisy: np.argmax(noisy.reshape(query.choices, -1), axis=1).astype(np.float64),
         )
 
 

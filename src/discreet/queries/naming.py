@@ -33,7 +33,8 @@ PLACES = {
         "discreet.models.mixture.own_coordinates": "Clipping Shape",
         "discreet.models.table.table_model": "TableModel TablePool",
         "discreet.queries.adaptors": "Grouped OfColumns Weighted Within",
-        "discreet.queries.counts.count_queries": "Bins Count Histogram Margins Mode",
+        "discreet.queries.counts.condition_counts": "ConditionCounts",
+        "discreet.queries.counts.count_queries": "Bins Count GroupModes Histogram Margins Mode",
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
         "discreet.queries.counts.table_queries": "Binned SideBySide",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",
@@ -62,6 +63,7 @@ PLACES = {
         "discreet.queries.series.stream_sums": "StreamSums",
         "discreet.records.declared.ball": "Ball",
         "discreet.records.declared.box": "Box",
+        "discreet.records.declared.conditions": "And Membership Not NumberComparison Or",
     }.items()
     for name, _, kind in (one.partition("=") for one in names.split())
 }

@@ -319,7 +319,16 @@ class Query(Question):
 
 
 class Selection(Query):
-    """A sum over rows that determines scores of candidates."""
+    """A sum over rows that determines scores of candidates.
+
+    There may be several choices at once (``choices``), each among as many candidates: ``scores`` then has an axis of
+    choices first, and ``spread`` bounds the sum of the ranges of all choices.
+    """
+
+    @property
+    def choices(self) -> int:
+        """How many candidates are selected, one for each choice."""
+        return 1
 
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""

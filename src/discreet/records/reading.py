@@ -198,6 +198,15 @@ class Reading:
         categories: Any = {name: fill_gaps(category) for name, category in self.categories.items()}
         return replace(self, fills=fills, categories=categories)
 
+    def on_log_scale(self, names: Collection[str]) -> Self:
+        """Return the reading in which queries see logarithms of these columns, whose bounds must be above 0."""
+        if not isinstance(self.bounds, Box) or not isinstance(self.space, Box):
+            return self
+        scales = tuple("log" if name in names else scale for name, scale in zip(self.numbers, self.scales, strict=True))
+        cells, values = self.bounds.intervals(), self.space.intervals()
+        ends: Any = [np.log(cells[j]) if scale == "log" else values[j] for j, scale in enumerate(scales)]
+        return replace(self, scales=scales, space=Box(*np.transpose(ends)))
+
     def where(self, condition: Condition) -> Self:
         """Return the reading of the rows for which a condition holds too, which is over its columns."""
         return replace(self, condition=condition if self.condition is None else self.condition & condition)

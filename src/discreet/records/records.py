@@ -162,6 +162,10 @@ class Records:
         numbers = dict(zip(self.columns, self.scales, strict=True))
         return self._read(self._source.reading.where(Condition.parse(text, numbers, declared)))
 
+    def on_log_scale(self, names: Collection[str]) -> Records:
+        """Return the same rows, of which queries see the logarithms of some columns; their bounds must be above 0."""
+        return self._read(self._source.reading.on_log_scale(names))
+
     def _check_values(self) -> None:
         if isinstance(self._source.reading, StateReading):
             raise ValueError("columns, where: expected none, where a declaration is checked: it is about all rows")

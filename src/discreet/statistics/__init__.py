@@ -1,7 +1,7 @@
 """Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
-``scales``, ``queries``, ``door``, ``models``.
+``scales``, ``queries``, ``door``, ``models``, ``plots``.
 
 This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
 through the door. It returns an ``Answer``: a value in the data's own units, ``interval(level)`` for the error that the
@@ -9,40 +9,52 @@ noise causes, the releases that it was computed from, and their cost. The answer
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 """
 
+from discreet.statistics.correlations import Correlation, correlation
 from discreet.statistics.counts import Counts, Histograms, count, histogram
 from discreet.statistics.crosstabs import Crosstab, MeanCrosstab, crosstab
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.density.densities import Density, density
-from discreet.statistics.means import Mean, mean, trimmed_mean
+from discreet.statistics.extremes import Extreme, max, min  # noqa: A004  # as in NumPy
+from discreet.statistics.means import GeometricMean, Mean, geometric_mean, mean, trimmed_mean
+from discreet.statistics.modes import MostFrequent, mode
+from discreet.statistics.proportions import Proportion, proportion
 from discreet.statistics.quantiles import Quantile, interquartile_range, median, quantile, quantiles
 from discreet.statistics.robust.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
-from discreet.statistics.spreads import Covariance, covariance, variance
+from discreet.statistics.spreads import Covariance, StandardDeviation, covariance, std, variance
 from discreet.statistics.statistic import Statistic
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
+    "Correlation",
     "Counts",
     "Covariance",
     "Crosstab",
     "Density",
+    "Extreme",
+    "GeometricMean",
     "Histograms",
     "Influence",
     "MEstimate",
     "Mean",
     "MeanCrosstab",
+    "MostFrequent",
     "PersonCounts",
+    "Proportion",
     "Quantile",
     "SchemaCheck",
+    "StandardDeviation",
     "Statistic",
     "Totals",
     "check_schema",
+    "correlation",
     "count",
     "count_persons",
     "covariance",
     "crosstab",
     "density",
+    "geometric_mean",
     "gross_error_sensitivity",
     "histogram",
     "huber_location",
@@ -50,10 +62,15 @@ __all__ = [
     "interquartile_range",
     "lei_bins",
     "m_estimate",
+    "max",
     "mean",
     "median",
+    "min",
+    "mode",
+    "proportion",
     "quantile",
     "quantiles",
+    "std",
     "sum",
     "trimmed_mean",
     "variance",

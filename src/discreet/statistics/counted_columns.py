@@ -97,8 +97,8 @@ class CountedColumn:
         The edges between bins on the measured scale; None for categories.
     place : int
         The index of the column among those of categories, or among those of numbers.
-    dated : bool
-        Whether it has dates.
+    scale : ColumnScale or None
+        That of a column of numbers or dates.
     """
 
     name: str
@@ -106,29 +106,41 @@ class CountedColumn:
     edges: Array | None
     inner: tuple[float, ...] | None
     place: int
-    dated: bool
+    scale: ColumnScale | None
 
     @classmethod
     def of(cls, name: str, bins: Any, curator: Curator) -> Self:
         """Return a declared column with these bins, which categories do not use."""
         if name in curator.category_columns:
             place = curator.category_columns.index(name)
-            return cls(name, tuple(curator.categories[place]), None, None, place, False)
+            return cls(name, tuple(curator.categories[place]), None, None, place, None)
         place = curator.columns.index(name)
         scale = check_scale(curator, place)
         labels, edges, ends = _bin_edges(bins, scale)
-        return cls(name, labels, edges, tuple(ends[1:-1].tolist()), place, scale.kind == "date")
+        return cls(name, labels, edges, tuple(ends[1:-1].tolist()), place, scale)
 
     def __len__(self) -> int:
         return len(self.cells)
 
     @property
     def cells(self) -> Sequence[Any]:
-        """What each cell is called: its category, its calendar bin, or its two edges, dates as 2023-01-31."""
+        """What each cell is called: its category, its calendar bin, or the ends that it holds: "[0, 18)", "[65, 120]".
+
+        A number below the first edge counts in the first bin, and one above the last edge in the last, so these reach
+        to the declared bounds.
+        """
         if self.labels is not None:
             return self.labels
         assert self.edges is not None  # there are labels or edges
-        return list(pairwise(format_day(edge) if self.dated else edge for edge in self.edges.tolist()))
+        assert self.scale is not None
+        low, high = self.scale.own_ends
+        edges, dated = self.edges.tolist(), self.scale.kind == "date"
+        ends = [min(edges[0], low), *edges[1:-1], max(edges[-1], high)]
+        words = [format_day(end) if dated else f"{end:.12g}" for end in ends]
+        words = words if len({*words}) == len(words) else [repr(end) for end in ends]
+        closed = edges[-1] <= high  # otherwise it is the day after the last one, or beyond all numbers
+        last = f"[{words[-2]}, {words[-1]}{']' if closed or not dated else ')'}"
+        return (*(f"[{first}, {second})" for first, second in pairwise(words[:-1])), last)
 
     def count(self, curator: Curator) -> Query:
         """Return the query that counts rows in each cell."""

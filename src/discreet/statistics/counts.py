@@ -7,8 +7,8 @@ each. Histograms of k columns are one release too: a row adds 1 to one count of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Unpack
+from dataclasses import dataclass, replace
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
 from discreet.noise import Bits
+from discreet.plots import Plot
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.counts.table_queries import SideBySide
 from discreet.queries.question import Query
@@ -25,6 +26,7 @@ from discreet.statistics.counted_columns import CountedColumn, bins_of, name_col
 from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.request import Request, statistic, unwrap
 from discreet.statistics.statistic import TABLE_COLUMNS, Statistic, group_facts
+from discreet.statistics.statistic_plots import plot_counts
 
 Array = NDArray[np.float64]
 
@@ -36,17 +38,22 @@ class Counts(Statistic):
     Attributes
     ----------
     value : float or array
-        The released counts. They are unbiased, so they may be negative and are not whole. An axis of groups comes
-        first, where there are groups, then one of bins or categories.
+        The released counts. They are unbiased, so they may be negative and are not whole; ``whole()`` gives the same
+        counts as whole numbers that are not. An axis of groups comes first, where there are groups, then one of bins
+        or categories.
     labels : tuple or None
         The categories that were counted, or the calendar bins: "2023-01".
     edges : array or None
         The edges of the bins, one more than there are bins, in the data's own units. For dates they are the days since
-        1970-01-01 on which bins begin, and the day after the last bin.
+        1970-01-01 on which bins begin, and the day after the last bin. An edge belongs to the bin above it, as
+        ``bin_labels`` says.
+    measured : float, array or None
+        The released counts, where ``value`` are whole numbers made from them.
     """
 
     labels: tuple[Any, ...] | None = None
     edges: Array | None = None
+    measured: Any = None
     _column: CountedColumn | None = None
 
     @property
@@ -60,10 +67,32 @@ class Counts(Statistic):
         """Return an interval for each number of rows that holds it with this probability.
 
         It accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond the limit of a
-        unit.
+        unit. It always holds ``value``: below 0 it ends at 0, or at a value that is less.
         """
-        half = self._noise.half_width(level)
-        return unwrap(np.maximum(self.value - half, 0.0)), unwrap(np.maximum(self.value + half, 0.0))
+        low, high = count_interval(self.value, self.measured, self._noise.half_width(level))
+        return unwrap(low), unwrap(high)
+
+    def whole(self) -> Self:
+        """Return the same counts as whole numbers that are not negative, with whole ends of their intervals.
+
+        This costs nothing. ``measured`` has the counts as released. Where many of them are added up, add those:
+        whole numbers that are cut at 0 are too large on average.
+
+        >>> from discreet import statistics
+        >>> statistics.histogram([1.0] * 20, epsilon=1.0, bounds=(0, 4), bins=4).whole().value.min() >= 0.0
+        np.True_
+        """
+        measured = self.value if self.measured is None else self.measured
+        return replace(self, value=unwrap(round_counts(measured)), measured=measured)
+
+    @property
+    def bin_labels(self) -> tuple[str, ...] | None:
+        """The bins, in words that say which ends they hold: "[0, 18)", "[18, 65)", "[65, 120]"; None without bins.
+
+        A number below the first edge counts in the first bin, and one above the last edge in the last, so these reach
+        to the declared bounds.
+        """
+        return None if self.edges is None or self._column is None else tuple(self._column.cells)
 
     def _shown_with_rows(self) -> str:
         return describe_count(self._shown(), self.release.declared)
@@ -73,6 +102,11 @@ class Counts(Statistic):
         if self._column is not None:
             return [*axes, (axis_name(self._column.name), self._column.cells)]
         return axes if self.labels is None else [*axes, (self.columns[0], self.labels)]
+
+    def _plot(self, level: float) -> Plot:
+        kinds = {scale.kind for scale in self._scales}
+        labels = self.bin_labels if self.labels is None else self.labels
+        return plot_counts(self, level, labels, self.edges, log="log" in kinds, dated="date" in kinds)
 
 
 def axis_name(column: str) -> str:
@@ -116,8 +150,42 @@ class Histograms(Counts):
                 rows.append({"column": name, **renamed})
         return rows
 
+    def whole(self) -> Self:
+        """Return the same counts as whole numbers that are not negative."""
+        return replace(super().whole(), _each=tuple(one.whole() for one in self._each))
+
+    def _plot(self, level: float) -> Plot:
+        raise ValueError(f"plot: histograms have an axis each; write answer[{self.columns[0]!r}].plot()")
+
     def _shown(self) -> str:
         return ", ".join(f"{name}: {one._shown()}" for name, one in zip(self.columns, self._each, strict=True))
+
+
+def count_interval(value: Any, measured: Any, half: Any) -> tuple[Any, Any]:
+    """Return intervals of counts, from the half-width of the noise: at least 0, and always with the value inside.
+
+    Parameters
+    ----------
+    value : float or array
+        The counts that are shown.
+    measured : float, array or None
+        The counts as released, where those shown are whole; the ends are then whole too, as the true counts are.
+    half : float or array
+    """
+    centre = value if measured is None else measured
+    low, high = np.maximum(centre - half, 0.0), np.maximum(centre + half, 0.0)
+    if measured is not None:
+        low, high = np.ceil(low), np.floor(high)
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def round_counts(counts: Any) -> Array:
+    """Return counts as whole numbers that are not negative.
+
+    >>> round_counts([-3.2, 0.4, 7.6]).tolist()
+    [0.0, 0.0, 8.0]
+    """
+    return np.maximum(np.rint(np.asarray(counts, dtype=np.float64)), 0.0) + 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.counts.count_queries import Histogram, Margins
 from discreet.records.declaration_check import STATES
-from discreet.statistics.counts import Counts
+from discreet.statistics.counts import Counts, count_interval, round_counts
 from discreet.statistics.request import Request, statistic
 from discreet.statistics.statistic import Statistic, group_facts
 
@@ -42,15 +42,19 @@ class SchemaCheck(Statistic):
     value : array of shape (columns, 5)
         How many rows are as declared, below the bounds, above them (both are clipped), have a gap, or hold something
         unreadable. The last two drop the row or are filled, as the column declares. The released counts are unbiased,
-        so they may be negative and are not whole. A category is never below or above: these counts are 0.
+        so they may be negative and are not whole; those of ``whole()`` are neither. A category is never below or above:
+        these counts are 0.
     drops : tuple of bool
         For each column, whether gaps and unreadable cells drop the row.
     numbers : int
         The number of numeric columns, which come first.
+    measured : array or None
+        The released counts, where ``value`` are whole numbers made from them.
     """
 
     drops: tuple[bool, ...]
     numbers: int
+    measured: Any = None
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -58,10 +62,18 @@ class SchemaCheck(Statistic):
         return STATES
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return an interval for each number of rows that holds it with this probability; about the noise alone."""
+        """Return an interval for each number of rows that holds it with this probability; about the noise alone.
+
+        It always holds ``value``.
+        """
         half = np.full(self.value.shape, self._noise.half_width(level))
         half[self.numbers :, 1:3] = 0.0
-        return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
+        return count_interval(self.value, self.measured, half)
+
+    def whole(self) -> Self:
+        """Return the same counts as whole numbers that are not negative; ``measured`` has those that were released."""
+        measured = self.value if self.measured is None else self.measured
+        return replace(self, value=round_counts(measured), measured=measured)
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number, without the states that a category cannot have."""

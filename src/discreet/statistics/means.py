@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.groups import By
-from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.request import ColumnRequest, Request, check_scale, statistic
 from discreet.statistics.statistic import Statistic, to_own_units
 
 Array = NDArray[np.float64]
@@ -112,6 +112,15 @@ class Mean(Statistic):
         return f"{shown}, of {', '.join(geometric)} the geometric mean"
 
 
+class GeometricMean(Mean):
+    """A private geometric mean."""
+
+    @classmethod
+    def _describe(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
+        """Describe the question."""
+        return f"{statistic} of {', '.join(columns)}"
+
+
 def _sums(release: Release) -> tuple[Array, Array | None, Array]:
     """Return S̃, the released Ñ (None where the count is public), and max(Ñ, 1), with axes for groups and columns."""
     first = release["first"]
@@ -173,10 +182,10 @@ def ratio_interval(
         return noise.tail(coefficients, abs(total - mu * count)) < 1.0 - level
 
     start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-    return _bisect_boundary(start, -edge, outside), _bisect_boundary(start, edge, outside)
+    return bisect_boundary(start, -edge, outside), bisect_boundary(start, edge, outside)
 
 
-def _bisect_boundary(start: float, end: float, outside: Any) -> float:
+def bisect_boundary(start: float, end: float, outside: Any) -> float:
     """Return the point between start and end at which ``outside`` becomes true; the end where it never does."""
     if not outside(end):
         return end
@@ -190,6 +199,8 @@ def _bisect_boundary(start: float, end: float, outside: Any) -> float:
 @dataclass(frozen=True, kw_only=True)
 class AnyMeanRequest(ColumnRequest[Mean]):
     """The common part of all requests for means."""
+
+    kind: ClassVar[type[Mean]] = Mean  # the class of the answers
 
     def moments(self, box: Box) -> Moments:
         """Return the query for the means of rows clipped to a box."""
@@ -207,7 +218,7 @@ class AnyMeanRequest(ColumnRequest[Mean]):
         for release, box in zip(releases[-len(boxes) :], boxes, strict=True):
             sums, _, rows = _sums(release)
             means.append(np.clip(np.asarray(box.from_unit(sums / rows)), np.asarray(box.low), np.asarray(box.high)))
-        return Mean.from_values(np.concatenate(means, axis=1), self, releases, _boxes=tuple(boxes))
+        return self.kind.from_values(np.concatenate(means, axis=1), self, releases, _boxes=tuple(boxes))
 
 
 class MeanRequest(AnyMeanRequest):
@@ -217,6 +228,31 @@ class MeanRequest(AnyMeanRequest):
         """Return one question for all columns."""
         query = self.query(self.moments(self.box))
         return self.make_inquiry([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
+
+
+class GeometricMeanRequest(MeanRequest):
+    """A request for geometric means: of columns on a log scale, or of numbers with bounds above 0 taken as such."""
+
+    kind: ClassVar[type[Mean]] = GeometricMean
+
+    @classmethod
+    def from_columns(cls, data: Any, columns: Any, *given: Any, **more: Any) -> Self:
+        """Make a request whose columns are all on a log scale; raise where one cannot be."""
+        result = super().from_columns(data, columns, *given, **more)
+        linear = [scale for scale in result.scales if scale.kind != "log"]
+        for scale in linear:
+            if scale.kind == "date" or scale.low <= 0.0 or not isinstance(result.curator.space, Box):
+                raise ArgumentError(
+                    "columns",
+                    scale.name,
+                    "a column on a log scale, or of numbers with bounds above 0",
+                    write=f"for example Number(1, 1000, log=True) for {scale.name!r}",
+                )
+        if not linear:
+            return result
+        curator = result.curator.on_log_scale([scale.name for scale in linear])
+        scales = tuple(check_scale(curator, place) for place in result.places)
+        return replace(result, curator=curator, scales=scales)
 
 
 class LooseMeanRequest(AnyMeanRequest):
@@ -369,6 +405,45 @@ def mean(
         raise ArgumentError("loose", loose, "True or False")
     kind = LooseMeanRequest if loose else MeanRequest
     return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)
+
+
+@statistic()
+def geometric_mean(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: By | None = None,
+    weights: str | int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[GeometricMean]:
+    """Return private geometric means of columns, exp(mean of logarithms).
+
+    Noise is added to the mean of the logarithms, so it is relative to the value, and wide bounds cost little.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``. Each column is declared on a log scale, or with bounds above 0.
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    GeometricMean
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> costs = np.random.default_rng(0).lognormal(7.0, 1.0, 20_000)
+    >>> 1050 < statistics.geometric_mean(costs, epsilon=1.0, bounds=(1, 1e6)).value < 1150
+    True
+    """
+    result: Any = GeometricMeanRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)
+    return result  # type: ignore[no-any-return]
 
 
 @statistic()

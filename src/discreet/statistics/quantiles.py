@@ -88,6 +88,10 @@ class Quantile(Statistic):
             )
         return self.ends
 
+    @property
+    def _level(self) -> float:
+        return 0.95 if self.level is None else min(self.level, 0.95)
+
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         several = np.ndim(self.value) > (self.groups is not None)
         return super()._axes() + ([("level", self.levels)] if several else [])

@@ -229,7 +229,7 @@ class ColumnRequest(Request[Result]):
             scales=tuple(check_scale(curator, place) for place in places),
             single=single,
             groups=Groups.of(grouping, curator),
-            weights=None if weighed is None else _check_weights(curator, weighed),
+            weights=None if weighed is None else check_weights(curator, weighed),
             **more,
         )
 
@@ -284,7 +284,7 @@ class ColumnRequest(Request[Result]):
         return (BoundedRangeLoss(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
 
 
-def _check_weights(curator: Curator, name: str) -> tuple[int, float]:
+def check_weights(curator: Curator, name: str) -> tuple[int, float]:
     """Return the index of the column of weights, and the largest weight."""
     place = curator.columns.index(name)
     if curator.scales[place] != "linear":

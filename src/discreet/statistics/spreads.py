@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
@@ -106,6 +106,30 @@ class Covariance(Statistic):
         lower = np.maximum(np.minimum(self.measured - half, value), self.least)
         upper = np.maximum(self.measured + half, value)
         return unwrap(lower), unwrap(upper)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StandardDeviation(Statistic):
+    """A private standard deviation: of logarithms for a log column, in days for dates.
+
+    Attributes
+    ----------
+    variance : Covariance
+        The variance whose square root it is.
+    """
+
+    variance: Covariance
+
+    _kind: ClassVar[str] = "spread"
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return an interval for each value of these rows: the square roots of the ends of the variance's.
+
+        It holds as often as that of the variance, and accounts for the noise, but not for clipping or for how these
+        people were sampled.
+        """
+        low, high = self.variance.interval(level)
+        return unwrap(np.sqrt(low)), unwrap(np.sqrt(high))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +268,36 @@ class VarianceRequest(SpreadRequest):
         return self.make_inquiry(questions, answer, self.name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class StandardDeviationRequest(ColumnRequest[StandardDeviation]):
+    """A request for standard deviations: the releases are those of the variances."""
+
+    method: str
+
+    def __post_init__(self) -> None:
+        _ = self._variance  # which refuses what it cannot measure
+
+    @cached_property
+    def _variance(self) -> VarianceRequest:
+        return VarianceRequest(**{one.name: getattr(self, one.name) for one in fields(self)})
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Those of the variances."""
+        return self._variance.losses
+
+    def plan(self) -> Inquiry[StandardDeviation]:
+        """Return the questions of the variances."""
+        asked = self._variance.plan()
+
+        def answer(measure: Measure) -> StandardDeviation:
+            variance = asked.answer(measure)
+            values = np.sqrt(np.asarray(variance.value)).reshape(-1, len(self.places))
+            return StandardDeviation.from_values(values, self, list(variance.releases), variance=variance)
+
+        return Inquiry(asked.curator, asked.guarantee, asked.asked, answer, "standard deviation", asked.bits)
+
+
 class CovarianceRequest(SpreadRequest):
     """A request for a covariance matrix."""
 
@@ -289,7 +343,7 @@ class CovarianceRequest(SpreadRequest):
         return self.make_inquiry([question], answer, self.name)
 
 
-def _rows(release: Release) -> tuple[Array, float]:
+def count_rows(release: Release) -> tuple[Array, float]:
     """Return the number of rows of each group, public or released, and the count's weight a (∞ where it is public)."""
     if "count" in release.parts:
         return np.maximum(release["count"].reshape(-1, 1), 1.0), release.parts["count"].weight
@@ -299,7 +353,7 @@ def _rows(release: Release) -> tuple[Array, float]:
 
 def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
     """Return means, variances and the variances' noise coefficients, for each group, in the data's own units."""
-    rows, a = _rows(release)
+    rows, a = count_rows(release)
     b, c = release.parts["first"].weight, release.parts["square"].weight
     m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
     result = np.clip((t + 1.0) / 2.0 - m * m, 0.0, 1.0)  # in [−1, 1] no variance is larger
@@ -312,7 +366,7 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
     """Return means, covariances and the covariances' noise coefficients, for each group, in the data's own units."""
     d, parts = box.dimension, release.parts
     seconds, firsts = release["second"].reshape(-1, d, d), release["first"].reshape(-1, d)
-    counts, a = _rows(release)
+    counts, a = count_rows(release)
     rows = counts[:, :, None]
     b, c = parts["first"].weight, parts["second"].weight
     m, q = firsts / rows[:, :, 0], seconds / rows
@@ -371,6 +425,47 @@ def variance(
     True
     """
     return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+
+
+@statistic()
+def std(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: By | None = None,
+    weights: str | int | None = None,
+    method: str = "one-shot",
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[StandardDeviation]:
+    """Return private standard deviations of columns: the square roots of their variances.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``.
+    method : {"one-shot", "adaptive", "direct"}
+        As in ``variance``.
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    StandardDeviation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
+    >>> 9.0 < statistics.std(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 11.0
+    True
+    """
+    return StandardDeviationRequest.from_columns(
+        data, columns, epsilon, delta, declared, bits, by, weights, method=method
+    )
 
 
 @statistic()

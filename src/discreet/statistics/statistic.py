@@ -9,8 +9,9 @@ variance, a range) stays on the scale on which it was measured: logarithms, whic
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import NoiseDistribution
+from discreet.plots import Plot
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
 from discreet.statistics.request import ColumnRequest, reshape_values
+from discreet.statistics.statistic_plots import plot_numbers
 
 Array = NDArray[np.float64]
 
@@ -163,6 +166,53 @@ class Statistic(Answer):
             ends = {name: self._show_number(number, labels) for name, number in numbers.items()}
             rows.append(shown | labels | self._extra_cells(labels) | ends | about)
         return rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Iterate over the rows of ``table()``, so that ``pandas.DataFrame(answer)`` is a frame of them."""
+        return iter(self.table(self._level))
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return ``table(level)`` as a data frame of pandas, with a row for each number.
+
+        >>> from discreet import statistics
+        >>> statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_frame().shape
+        (2, 4)
+        """
+        try:
+            pandas = import_module("pandas")
+        except ImportError as missing:
+            raise ImportError("to_frame needs pandas: pip install pandas; table() has the same rows") from missing
+        return pandas.DataFrame(self.table(level))
+
+    def plot(self, *, level: float | None = None, ax: Any = None) -> Any:
+        """Plot the values with their intervals and return the axes. Needs matplotlib.
+
+        Counts are bars, other values are points; several columns, or the bins of several groups, have a panel each.
+
+        Parameters
+        ----------
+        level : float, optional
+            The level of the intervals; by default 0.95, or that with which intervals of quantiles were drawn.
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        """
+        return self._plot(self._level if level is None else level).draw(ax)
+
+    def _plot(self, level: float) -> Plot:
+        return plot_numbers(self, level)
+
+    @property
+    def _level(self) -> float:
+        """The level of the intervals that are shown, where none is given."""
+        return 0.95
+
+    def _notebook_rows(self) -> list[dict[str, Any]]:
+        names = {"low": f"from ({self._level:g})", "high": "to"}
+        rows = self.table(self._level)
+        alone = {} if "column" in rows[0] or not self.single else {"": ", ".join(self.columns)}
+        return [
+            alone | {names.get(name, name): cell for name, cell in row.items() if name != "which_rows"} for row in rows
+        ]
 
     def _group_cells(self, label: Any) -> dict[str, Any]:
         """Return the cells of a row of the table that say which group it is about, one for each column of groups."""

@@ -135,20 +135,16 @@ class Histogram(CellCounts):
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Mode(Histogram, Selection):
-    """The most frequent category of a column.
+class MostFrequentCategory(Selection):
+    """The most frequent category of a column, of all rows or of each group of them; the scores are counts.
 
-    The score of a category is its count. A row that comes or goes moves one count by 1 and the others by 0: spread 1.
-    A row that is replaced moves one up and one down: spread 2. A unit of m rows: m times that. Counts below 2⁵³ are
-    exact.
+    A row that comes or goes moves one count by 1 and the others by 0: spread 1. A row that is replaced moves one up and
+    one down: spread 2. A unit of m rows: m times that. Counts below 2⁵³ are exact.
+
+    In groups each choice is about the rows of one group. The log-ratio of all choices together is the sum of theirs, so
+    its range is the sum of their ranges. A row is in one group: if it comes or goes, the range of that group is 1. If
+    it is replaced within its group, that range is 2; if it changes its group, two groups have a range of 1 each.
     """
-
-    name = "mode"
-
-    def scores(self, values: Array) -> Array:
-        """Return the counts."""
-        return values
 
     def spread(self, setting: Setting) -> float:
         """Return m under add-remove, 2m under replace-one."""
@@ -157,6 +153,74 @@ class Mode(Histogram, Selection):
     def largest_score(self, setting: Setting) -> float:
         """Return the bound on the number of rows."""
         return float(setting.rows)
+
+
+@dataclass(frozen=True)
+class Mode(Histogram, MostFrequentCategory):
+    """The most frequent category of a column (``MostFrequentCategory`` has the proof)."""
+
+    name = "mode"
+
+    def scores(self, values: Array) -> Array:
+        """Return the counts."""
+        return values
+
+
+@dataclass(frozen=True)
+class GroupModes(CellCounts, MostFrequentCategory):
+    """The most frequent category of a column in every group (``MostFrequentCategory`` has the proof).
+
+    Parameters
+    ----------
+    categories : tuple of int
+        How many categories each of the columns of categories has.
+    column : int
+        Which of them is asked about.
+    by : tuple of int
+        Those that define the groups, which are numbered like the digits of a number, the first column being the
+        highest digit.
+    """
+
+    categories: tuple[int, ...]
+    column: int
+    by: tuple[int, ...]
+
+    name = "modes of groups"
+    dimension = 0
+
+    def __post_init__(self) -> None:
+        sizes = tuple(integer("categories", size, least=1) for size in self.categories)
+        places = [integer("column, by", one, least=0, most=len(sizes) - 1) for one in (self.column, *self.by)]
+        if len({*places}) != len(places) or len(places) < 2:
+            raise ArgumentError("by", self.by, f"other columns than {self.column}, each once")
+        object.__setattr__(self, "categories", sizes)
+
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the columns have other numbers of categories."""
+        have = tuple(len(values) for values in categories)
+        if have != self.categories:
+            raise ArgumentError("categories", self.categories, f"as many as each column has, {have}")
+
+    @property
+    def choices(self) -> int:
+        """The number of groups."""
+        return math.prod(self.categories[place] for place in self.by)
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """One count a category, in every group."""
+        return {"counts": Part((self.choices, self.categories[self.column]))}
+
+    def numbers(self, block: Block) -> Any:
+        """Return the code of the category, after the number of the group."""
+        number, *others = (block.codes[:, place] for place in (*self.by, self.column))
+        for code, place in zip(others, (*self.by, self.column)[1:], strict=True):
+            number = number * self.categories[place] + code
+        return number
+
+    def scores(self, values: Array) -> Array:
+        """Return the counts, with an axis of groups first."""
+        return values.reshape(self.choices, -1)
 
 
 MOST = 2**22
