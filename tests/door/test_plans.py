@@ -26,7 +26,8 @@ from papers.audit.subjects.every_statistic import ASKED, OTHERS
 
 cli_query = import_module("discreet.cli.query_command")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")
-COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9), "ward": dp.Category(["n", "s"])}
+COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9)}
+COLUMNS |= {"ward": dp.Category(["n", "s"]), "died": dp.Category([0, 1])}
 SCHEMA = dp.Schema(COLUMNS, unit="person", max_rows=3)
 WAYS = {"mean": ("loose", [True]), "variance": ("method", ["adaptive"]), "covariance": ("method", ["adaptive"])}
 WAYS |= {"density": ("method", ["histogram", "functional"]), "median": ("interval", [None]), "histogram": ("bins", [3])}
@@ -41,6 +42,7 @@ def table(rows=600):
             "bmi": rng.normal(27, 5, rows),
             "stay": rng.integers(0, 9, rows),
             "ward": rng.choice(["n", "s"], rows),
+            "died": rng.integers(0, 2, rows),
         }
     )
 

@@ -49,6 +49,9 @@ ASKED = {
     "interquartile range": lambda c, **how: st.interquartile_range(c, "x", weights="w", **how),
     "count": lambda c, **how: st.count(c, by="g", **how),
     "histogram": lambda c, **how: st.histogram(c, "x", by=["g", "h"], **how),
+    "survival": lambda c, **how: st.survival(c, "x", "h", occurred="e", by="g", **how),
+    "survival, fine": lambda c, **how: st.survival(c, "x", "g", occurred=["a", "c"], grid=60, **how),
+    "log rank": lambda c, **how: st.log_rank(c, "x", "g", "h", occurred="b", grid=[0.0, 1.0, 7.0], **how),
     "density": lambda c, **how: st.density(c, "x", **how),
     "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
 }

@@ -199,6 +199,10 @@ def _statistics() -> dict[str, Ask]:
         "quantile, weighted": lambda c: statistics.quantile(c, 0.8, "a", weights="w", **pure),
         "interquartile_range": lambda c: statistics.interquartile_range(c, "a", **pure),
         "histogram": lambda c: statistics.histogram(c, "a", by="g", **pure),
+        "survival": lambda c: statistics.survival(c, "t", "s", occurred="yes", by="g", **pure),
+        "survival, fine": lambda c: statistics.survival(c, "t", "s", occurred="yes", grid=60, **pure),
+        "survival, square root": lambda c: statistics.survival(c, "t", "s", occurred="yes", **approximate),
+        "log_rank": lambda c: statistics.log_rank(c, "t", "s", "g", occurred="yes", until=8.0, **pure),
         "density": lambda c: statistics.density(c, "a", **approximate),
         "density, functional": lambda c: statistics.density(c, "a", method="functional", **approximate),
         "density, histogram": lambda c: statistics.density(c, "a", method="histogram", rows=80, **pure),
@@ -302,6 +306,8 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "quantiles": lambda db: db.quantiles("a", [0.1, 0.9], by="g", step=0.5),
     "interquartile_range": lambda db: db.interquartile_range("a"),
     "histogram": lambda db: db.histogram("a", by="g"),
+    "survival": lambda db: db.survival("t", "s", occurred="yes", by="g"),
+    "log_rank": lambda db: db.log_rank("t", "s", "g", occurred="yes", groups=["u", "v"]),
     "check_schema": lambda db: db.check_schema(),
 }
 

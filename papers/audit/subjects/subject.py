@@ -15,7 +15,7 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.records import Category, Number, Schema
 from discreet.records.declared.columns import Column
 
-__all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
+__all__ = ["BOTH", "DELTA", "ENDED", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
 
 DELTA = 1e-5
 REPLACE, BOTH = (Neighbors.REPLACE_ONE,), (Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE)
@@ -27,6 +27,7 @@ LINE = Schema({"x": X})
 PLANE = Schema({"x": X, "y": Y})
 GROUPS: dict[str, Column] = {"x": X, "y": Y, "g": Category(["a", "b", "c"])}
 LABELLED = Schema(GROUPS)
+ENDED = Schema({"x": X, "g": Category(["a", "b"]), "end": Category([0, 1])})
 VISITS: dict[str, Column] = {"x": Number(0.0, 10.0), "g": Category(["a", "b"])}
 PERSONS = Schema(VISITS, unit="person", max_rows=3)
 TEN: dict[str, Column] = {f"x{j}": Number(-1.0, 2.0 + j, missing="fill", fill=0.5) for j in range(10)}

@@ -73,7 +73,9 @@ class Draft:
     @property
     def question(self) -> str:
         """The question in words, without its condition."""
-        asked, by = self.arguments.get("columns", self.arguments.get("column")), self.arguments.get("by")
+        own = self.arguments
+        asked = own.get("columns", own.get("column", own.get("time")))
+        by = own.get("by", own.get("between"))
         given = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
         logs = [name for name in names if self.scales.get(name) == "log"]
@@ -199,6 +201,36 @@ class Questions(ABC, Generic[Returned]):
             self, column: str, *, bins: Any = 10, by: By | None = None, **request: Unpack[RowArguments]
         ) -> Returned:
             """Return how many rows have each category of a column, or a number in each bin."""
+
+        def survival(
+            self,
+            time: str,
+            event: str,
+            *,
+            by: By | None = None,
+            occurred: Any = None,
+            grid: Any = None,
+            method: str = "actuarial",
+            rows: int | None = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return survival curves (Kaplan–Meier) of times until an event, or until rows are censored."""
+
+        def log_rank(
+            self,
+            time: str,
+            event: str,
+            between: By,
+            *,
+            groups: Any = None,
+            until: float | None = None,
+            occurred: Any = None,
+            grid: Any = None,
+            method: str = "actuarial",
+            rows: int | None = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return the log-rank test of equal survival in groups, and differences of restricted mean times."""
 
         def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""

@@ -1,4 +1,4 @@
-"""Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
+"""Private statistics: counts, sums, means, quantiles, variances, densities, survival curves and more, with intervals.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``, ``models``.
@@ -19,6 +19,8 @@ from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
 from discreet.statistics.spreads import Covariance, covariance, variance
 from discreet.statistics.statistic import Statistic
+from discreet.statistics.survival.log_rank_test import LogRank, log_rank
+from discreet.statistics.survival.survival_curves import RestrictedMean, Survival, survival
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
@@ -26,12 +28,15 @@ __all__ = [
     "Covariance",
     "Density",
     "Influence",
+    "LogRank",
     "MEstimate",
     "Mean",
     "PersonCounts",
     "Quantile",
+    "RestrictedMean",
     "SchemaCheck",
     "Statistic",
+    "Survival",
     "Totals",
     "check_schema",
     "count",
@@ -44,12 +49,14 @@ __all__ = [
     "influence",
     "interquartile_range",
     "lei_bins",
+    "log_rank",
     "m_estimate",
     "mean",
     "median",
     "quantile",
     "quantiles",
     "sum",
+    "survival",
     "trimmed_mean",
     "variance",
 ]
