@@ -15,7 +15,20 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.records import Category, Number, Schema
 from discreet.records.declared.columns import Column
 
-__all__ = ["BOTH", "DELTA", "ENDED", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
+__all__ = [
+    "BOTH",
+    "DELTA",
+    "ENDED",
+    "LABELLED",
+    "LINE",
+    "MANY",
+    "PERSONS",
+    "PLANE",
+    "REPLACE",
+    "Subject",
+    "across",
+    "of_schema",
+]
 
 DELTA = 1e-5
 REPLACE, BOTH = (Neighbors.REPLACE_ONE,), (Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE)

@@ -78,7 +78,9 @@ class EventSums(Query):
         edges = np.asarray(self.ends, dtype=np.float64)
         rising = edges.ndim == 1 and edges.size > 0 and np.isfinite(edges).all() and bool((np.diff(edges) > 0.0).all())
         if not rising or self.operator.count != edges.size + 1 or not self.operator.nonnegative:
-            raise ArgumentError("ends", UNSHOWN, "finite edges in increasing order, one fewer than steps of an operator")
+            raise ArgumentError(
+                "ends", UNSHOWN, "finite edges in increasing order, one fewer than steps of an operator"
+            )
         if not (any(self.occurred) and not all(self.occurred)):
             raise ArgumentError("occurred", self.occurred, "at least one category that is an event and one that is not")
         if self.blocks * max(self.operator.size, self.operator.count) > MOST_NUMBERS:

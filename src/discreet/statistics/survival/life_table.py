@@ -3,18 +3,18 @@
 Public numbers only: everything here is post-processing of one release. Functions take any number of releases at once,
 along leading axes, so that simulations are vectorised.
 
-**The table.** A grid has edges e_0 < … < e_K. In interval k, which is (e_k, e_(k+1)], d_k rows have an event and c_k are
-censored; c_K rows are still at risk after the last edge. n_k = Σ_(i≥k) (d_i + c_i) rows are at risk at e_k. The
-probability to have the event in interval k, for those at risk, is q_k = d_k/r_k with r_k = n_k − c_k/2 rows exposed (the
-actuarial estimate: who is censored within an interval is at risk for half of it), or r_k = n_k ("exact": all times of
-an interval lie at its upper edge, so Kaplan and Meier's estimate). S(e_k) = Π_(j<k) (1 − q_j).
+**The table.** A grid has edges e_0 < … < e_K. In interval k, which is (e_k, e_(k+1)], d_k rows have an event and c_k
+are censored; c_K rows are still at risk after the last edge. n_k = Σ_(i≥k) (d_i + c_i) rows are at risk at e_k. The
+probability to have the event in interval k, for those at risk, is q_k = d_k/r_k with r_k = n_k − c_k/2 rows exposed
+(the actuarial estimate: who is censored within an interval is at risk for half of it), or r_k = n_k ("exact": all times
+of an interval lie at its upper edge, so Kaplan and Meier's estimate). S(e_k) = Π_(j<k) (1 − q_j).
 
-**The noise.** The released numbers are A·x + z for each series x of counts, with A the matrix of a public operator and z
-independent noise. Least squares give x̂ (``Decoder``), and the sum of all counts is corrected where it is public. The
+**The noise.** The released numbers are A·x + z for each series x of counts, with A the matrix of a public operator and
+z independent noise. Least squares give x̂ (``Decoder``), and the sum of all counts is corrected where it is public. The
 product over q̂_k is not clipped on the way: independent errors of q̂_k then cancel in the mean, where clipped ones add
 up. Only the finished curve and the numbers at risk are made monotone, by the mean of the running minimum from the left
-and the running maximum from the right. That is isotonic regression in the supremum norm: if the true curve is
-monotone, the largest error of the result is at most that of the input (Ubhaya 1974).
+and the running maximum from the right. That is isotonic regression in the supremum norm: if the true curve is monotone,
+the largest error of the result is at most that of the input (Ubhaya 1974).
 
 **Variance of log S.** With h_j = q_j/((1 − q_j)·r_j) the derivative of log S(e_k) is
 
@@ -272,9 +272,7 @@ class LifeTable:
         first = np.ones((*low.shape[:-1], 1))
         return np.concatenate([first, low], axis=-1), np.concatenate([first, high], axis=-1)
 
-    def area_interval(
-        self, edges: Array, until: float, level: float, *, population: bool
-    ) -> tuple[Array, Array]:
+    def area_interval(self, edges: Array, until: float, level: float, *, population: bool) -> tuple[Array, Array]:
         """Return the ends of an interval for the area under each curve up to a time."""
         areas = self.areas(edges, until)
         half = self._half_width(areas, level, population=population)

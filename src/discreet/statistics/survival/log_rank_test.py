@@ -1,8 +1,8 @@
 """The private log-rank test: do groups differ in survival? With the difference of restricted mean survival times.
 
-One release of counts, as for curves (``survival_curves``). The p-value accounts for the noise: ``rank_comparison`` has the
-statistic and its parametric bootstrap. The bootstrap is seeded with the released numbers, so an answer always has the
-same p-value, and cannot be drawn again until it is small.
+One release of counts, as for curves (``survival_curves``). The p-value accounts for the noise: ``rank_comparison`` has
+the statistic and its parametric bootstrap. The bootstrap is seeded with the released numbers, so an answer always has
+the same p-value, and cannot be drawn again until it is small.
 """
 
 from __future__ import annotations

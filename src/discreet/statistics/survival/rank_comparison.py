@@ -2,14 +2,14 @@
 
 Public numbers only, as in ``life_table``, with any number of releases along leading axes.
 
-In interval k group g has d_gk events among r_gk rows exposed, all groups D_k among R_k. U_g = Σ_k (d_gk − D_k·p_gk) with
-p_gk = r_gk/R_k is what the log-rank test sums: observed less expected events. With q_k = D_k/R_k the hazard of all
+In interval k group g has d_gk events among r_gk rows exposed, all groups D_k among R_k. U_g = Σ_k (d_gk − D_k·p_gk)
+with p_gk = r_gk/R_k is what the log-rank test sums: observed less expected events. With q_k = D_k/R_k the hazard of all
 groups, and to first order in the noise,
 
     U_g = Σ_h Σ_k ([g = h] − p_gk)·(d_hk − q_k·r_hk),
 
-which is linear in the noise. So the covariance of U is that of the log-rank test, Σ_k D_k·(1 − q_k)·p_gk·([g = h] − p_hk)
-(Mantel 1966), and that of the noise. The statistic is X = UᵀΣ⁻¹U, over all groups but the last.
+which is linear in the noise. So the covariance of U is that of the log-rank test, Σ_k D_k·(1 − q_k)·p_gk·([g = h] −
+p_hk) (Mantel 1966), and that of the noise. The statistic is X = UᵀΣ⁻¹U, over all groups but the last.
 
 X is near χ² with a degree of freedom for each group but one where numbers are large against the noise. Where they are
 not, its distribution under equal hazards is simulated from the released numbers: tables with the estimated numbers at
