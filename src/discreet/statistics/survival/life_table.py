@@ -83,7 +83,7 @@ class Decoder:
     def maps(self) -> tuple[Array, Array]:
         """From released numbers to events, shape (K, m), and to rows censored, shape (K + 1, m)."""
         matrix = self.operator.matrix
-        return np.linalg.pinv(matrix[:, :-1]), np.linalg.pinv(matrix)
+        return np.asarray(np.linalg.pinv(matrix[:, :-1]), np.float64), np.asarray(np.linalg.pinv(matrix), np.float64)
 
     @cached_property
     def shares(self) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ class LifeTable:
         return np.maximum(at_risk - lost, 0.5)
 
     @cached_property
-    def known(self) -> Array:
+    def known(self) -> NDArray[np.bool_]:
         """Whether enough rows are at risk in an interval, and in all before it, shape (…, groups, K)."""
         least = np.maximum(ENOUGH * self.decoder.risk_spread[:-1], 1.0)
         return np.logical_and.accumulate(self.at_risk[..., :-1] >= least, axis=-1)

@@ -37,7 +37,7 @@ class RankComparison:
     life: LifeTable
 
     @cached_property
-    def known(self) -> Array:
+    def known(self) -> NDArray[np.bool_]:
         """Whether enough rows of all groups are at risk in an interval, and in all before it, shape (…, K)."""
         spread = np.sqrt(self.life.at_risk.shape[-2]) * self.life.decoder.risk_spread[:-1]
         at_risk = self.life.at_risk[..., :-1].sum(axis=-2)
@@ -46,7 +46,7 @@ class RankComparison:
     @cached_property
     def shares(self) -> Array:
         """p_gk, shape (…, groups, K)."""
-        return self.life.exposed / self.life.exposed.sum(axis=-2, keepdims=True)
+        return np.asarray(self.life.exposed / self.life.exposed.sum(axis=-2, keepdims=True))
 
     @cached_property
     def hazards(self) -> Array:
@@ -61,7 +61,7 @@ class RankComparison:
     def excess(self) -> Array:
         """U, shape (…, groups)."""
         expected = self.shares * self.life.events.sum(axis=-2, keepdims=True)
-        return np.where(self.known[..., None, :], self.life.events - expected, 0.0).sum(axis=-1)
+        return np.asarray(np.where(self.known[..., None, :], self.life.events - expected, 0.0).sum(axis=-1))
 
     @cached_property
     def covariance(self) -> Array:
@@ -87,7 +87,7 @@ class RankComparison:
         if decoder.total is not None:
             sums = (by_events @ each + by_censored @ rest).sum(axis=-1)
             noise = noise - sums[..., :, None] * sums[..., None, :] / decoder.sum_variance
-        return sampled + decoder.noise.variance * noise
+        return np.asarray(sampled + decoder.noise.variance * noise)
 
     @cached_property
     def statistic(self) -> Array:
@@ -95,7 +95,9 @@ class RankComparison:
         excess, covariance = self.excess[..., :-1], self.covariance[..., :-1, :-1]
         scale = np.trace(covariance, axis1=-2, axis2=-1)[..., None, None] + 1e-12
         covariance = covariance + 1e-9 * scale * np.eye(covariance.shape[-1])
-        return np.maximum((excess * np.linalg.solve(covariance, excess[..., None])[..., 0]).sum(axis=-1), 0.0)
+        return np.asarray(
+            np.maximum((excess * np.linalg.solve(covariance, excess[..., None])[..., 0]).sum(axis=-1), 0.0)
+        )
 
     def simulate(self, repeats: int, rng: np.random.Generator) -> Array:
         """Return the statistic of simulated tables with equal hazards, shape (repeats, …)."""
@@ -122,4 +124,4 @@ class RankComparison:
 
     def p_value(self, repeats: int, rng: np.random.Generator) -> Array:
         """Return the Monte Carlo p-value: the share of simulated statistics that are as large, the own one included."""
-        return (1.0 + (self.simulate(repeats, rng) >= self.statistic).sum(axis=0)) / (repeats + 1.0)
+        return np.asarray((1.0 + (self.simulate(repeats, rng) >= self.statistic).sum(axis=0)) / (repeats + 1.0))
