@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 
 METHODS = ("actuarial", "exact")
 OF = ("rows", "population")
-FEW = 32  # intervals up to which the counts themselves are released at δ = 0
+FEW = 40  # intervals up to which the counts themselves are released at δ = 0
 FEWEST, DEFAULT, MOST = 10, 50, 500  # intervals
 
 
