@@ -17,8 +17,8 @@ applied to thousands of simulated releases at once. Relation replace-one; δ = 1
 - errors: the root mean square error of S over all edges, against the population's: without noise, of the library, of
   the same with independent counts, and of Gondara and Wang (2020), "Differentially Private Survival Function
   Estimation", MLHC, for δ = 0: Laplace noise of scale 2/ε on the first number at risk and on all events and rows
-  censored, numbers at risk from these, Kaplan and Meier's product. That scale is for a row that is added or removed;
-  for one that is replaced we take it as it is.
+  censored, numbers at risk from these, Kaplan and Meier's product. It is our reading of their algorithm, for a row that
+  is added or removed: for one that is replaced the scale would have to be larger.
 - strategies: the error of log S for what may be released of the counts, relative to noise on independent counts.
 - test: how often the log-rank test rejects at 5 %, under equal hazards and at a hazard ratio, beside the test without
   noise on the same rows.
