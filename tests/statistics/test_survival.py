@@ -198,7 +198,9 @@ def test_a_p_value_is_a_function_of_the_release():
 def test_three_groups_have_two_differences():
     table = made_up(900)
     how = {"occurred": ["died", "lost"], "epsilon": SURE, "schema": SCHEMA}
-    schema = dp.Schema({"months": dp.Number(0, 61), "died": dp.Category([0, 1]), "end": dp.Category(["alive", "died", "lost"])})
+    schema = dp.Schema(
+        {"months": dp.Number(0, 61), "died": dp.Category([0, 1]), "end": dp.Category(["alive", "died", "lost"])}
+    )
     table["died"] = (table["end"] == "died").astype(int)
     result = st.log_rank(table, "months", "died", "end", **how | {"schema": schema, "occurred": None})
     assert result.value.shape == (2,)

@@ -203,7 +203,8 @@ class LifeTable:
         i, k = np.arange(count + 1)[None, :], np.arange(count)[:, None]
         inside = (i <= k)[:, :count]
         by_censored = summed[..., np.minimum(i, k)]
-        by_events = by_censored[..., :count] - inside / (self.exposed * (1.0 - self.hazards))[..., None, :]
+        direct = np.where(self.known, 1.0 / (self.exposed * (1.0 - self.hazards)), 0.0)  # no event counts beyond
+        by_events = by_censored[..., :count] - inside * direct[..., None, :]
         if not self.exact:
             by_censored = by_censored.copy()
             by_censored[..., :count] -= 0.5 * inside * terms[..., None, :]
@@ -218,7 +219,7 @@ class LifeTable:
         if self.decoder.total is not None:
             variance = np.maximum(squares - sums**2 / self.decoder.sum_variance, 0.0)
         peaked = 0.0 if self.decoder.noise.normal else 3.0
-        kurtosis = peaked * (numbers**4).sum(axis=-1) / np.maximum(squares, 1e-300) ** 2
+        kurtosis = peaked * (numbers**4).sum(axis=-1) / np.maximum(squares**2, 1e-300)
         return self.decoder.noise.variance * variance, np.asarray(kurtosis)
 
     def area_weights(self, edges: Array, until: float) -> tuple[float, Array]:

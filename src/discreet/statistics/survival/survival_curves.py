@@ -72,8 +72,6 @@ class RestrictedMean:
         which is less biased.
     until : float
         The limit.
-    ends : callable
-        From a level and "rows" or "population" to the interval.
     """
 
     value: Any
