@@ -21,7 +21,7 @@ applied to thousands of simulated releases at once. Relation replace-one; δ = 1
   is added or removed: for one that is replaced the scale would have to be larger.
 - strategies: the error of log S for what may be released of the counts, relative to noise on independent counts.
 - test: how often the log-rank test rejects at 5 %, under equal hazards and at a hazard ratio, beside the test without
-  noise on the same rows.
+  noise on the same rows. With 39 simulated tables, of which a 5 % test allows exactly one.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def reject(rows: int, intervals: int, epsilon: float, delta: float, ratio: float
     for _ in range(0, repeats, 50):
         counts = np.stack([draw_counts(rng, rows // 2, one, 50) for one in shares], axis=1)
         comparison = RankComparison(release(rng, counts, operator, noise, rows))
-        private.append(comparison.p_value(99, rng) <= 0.05)
+        private.append(comparison.p_value(39, rng) <= 0.05)
         plain.append(chdtrc(1.0, RankComparison(without_noise(counts)).statistic) <= 0.05)
     return np.mean(private), np.mean(plain)
 
