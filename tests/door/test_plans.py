@@ -27,7 +27,7 @@ from papers.audit.subjects.every_statistic import ASKED, OTHERS
 cli_query = import_module("discreet.cli.query_command")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")
 COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9), "ward": dp.Category(["n", "s"])}
-COLUMNS["sex"] = dp.Category(["f", "m"])
+COLUMNS |= {"sex": dp.Category(["f", "m"]), "died": dp.Category([0, 1])}
 SCHEMA = dp.Schema(COLUMNS, unit="person", max_rows=3)
 WAYS = {"mean": ("loose", [True]), "variance": ("method", ["adaptive"]), "covariance": ("method", ["adaptive"])}
 WAYS |= {"std": ("method", ["adaptive"]), "correlation": ("method", ["adaptive"]), "min": ("interval", [None])}
@@ -44,6 +44,7 @@ def table(rows=600):
             "stay": rng.integers(0, 9, rows),
             "ward": rng.choice(["n", "s"], rows),
             "sex": rng.choice(["f", "m"], rows),
+            "died": rng.integers(0, 2, rows),
         }
     )
 

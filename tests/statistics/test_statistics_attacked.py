@@ -64,6 +64,9 @@ ASKED = {
     "histograms": lambda c, **how: st.histogram(c, ["x", "g", "y"], by="h", bins={"x": 3}, **how),
     "crosstab": lambda c, **how: st.crosstab(c, "g", "x", by="h", bins=[0, 2, 9, 10], **how),
     "crosstab of means": lambda c, **how: st.crosstab(c, "g", "x", "y", bins=2, **how),
+    "survival": lambda c, **how: st.survival(c, "x", "h", occurred="e", by="g", **how),
+    "survival, fine": lambda c, **how: st.survival(c, "x", "g", occurred=["a", "c"], grid=60, **how),
+    "log rank": lambda c, **how: st.log_rank(c, "x", "g", "h", occurred="b", grid=[0.0, 1.0, 7.0], **how),
     "density": lambda c, **how: st.density(c, "x", **how),
     "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
 }

@@ -238,6 +238,10 @@ def _statistics() -> dict[str, Ask]:
         "crosstab": lambda c: statistics.crosstab(c, "g", "s", **pure),
         "crosstab, Gaussian": lambda c: statistics.crosstab(c, "g", "a", bins=3, by="s", **approximate),
         "crosstab, means": lambda c: statistics.crosstab(c, "g", "a", "b", bins=3, **pure),
+        "survival": lambda c: statistics.survival(c, "t", "s", occurred="yes", by="g", **pure),
+        "survival, fine": lambda c: statistics.survival(c, "t", "s", occurred="yes", grid=60, **pure),
+        "survival, square root": lambda c: statistics.survival(c, "t", "s", occurred="yes", **approximate),
+        "log_rank": lambda c: statistics.log_rank(c, "t", "s", "g", occurred="yes", until=8.0, **pure),
         "density": lambda c: statistics.density(c, "a", **approximate),
         "density, functional": lambda c: statistics.density(c, "a", method="functional", **approximate),
         "density, histogram": lambda c: statistics.density(c, "a", method="histogram", rows=80, **pure),
@@ -349,6 +353,8 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "mode": lambda db: db.mode("g", where="a > 30"),
     "min": lambda db: db.min("a", step=0.5),
     "max": lambda db: db.max("b", by="g", interval=None),
+    "survival": lambda db: db.survival("t", "s", occurred="yes", by="g"),
+    "log_rank": lambda db: db.log_rank("t", "s", "g", occurred="yes", groups=["u", "v"]),
     "check_schema": lambda db: db.check_schema(),
 }
 

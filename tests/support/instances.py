@@ -57,9 +57,11 @@ from discreet.queries.moments.principal_direction import DirectionScatter, Energ
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
+from discreet.queries.series.event_sums import EventSums
+from discreet.queries.series.factorization import Tree, square_root
 from discreet.queries.series.fourier_choice import FourierCount
 from discreet.queries.series.fourier_operator import Fourier
-from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, Toeplitz
+from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, StepsAndBlocks, Toeplitz
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Ball, Box, Condition
 
@@ -411,6 +413,15 @@ def _step_sums_long(rng: np.random.Generator, d: int, radius: float) -> list[Any
     return result
 
 
+def _event_sums_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    box, ball = Box(np.full(d, -radius), np.full(d, radius)), Ball(radius, center=np.zeros(d))
+    ends = (-0.5 * radius, 0.1 * radius, 0.6 * radius, radius)
+    operators = [Identity(5), StepsAndBlocks(5, 2), Tree(5), square_root(5).operator, PrefixSums(5)]
+    result = [EventSums(box, operator, d - 1, ends, 0, (False, True)) for operator in operators]
+    grouped = [EventSums(ball, one, 0, ends, 1, (True, False, True), ((0, 2), (2, 3))) for one in operators[::3]]
+    return [*result, *grouped]
+
+
 def _wave_sums_waves(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     space = Box(np.full(d, -radius), np.full(d, radius))
     ends = (-0.8 * radius, 0.6 * radius)
@@ -504,6 +515,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Squares: _squares_instances,
     Total: _total_instances,
     MarginGradient: _gradients_instances,
+    EventSums: _event_sums_instances,
     ColumnSums: _column_sums_wide,
     FourierCount: _fourier_choice_few,
     StepSums: _step_sums_long,

@@ -17,6 +17,7 @@ from discreet.statistics.request import STATISTICS
 from papers.audit.subjects.subject import (
     BOTH,
     DELTA,
+    ENDED,
     LABELLED,
     LINE,
     PERSONS,
@@ -80,6 +81,11 @@ OF_ONE: dict[str, Ask] = {
     "Huber location": _of("huber_location", scale=1.0),
     "least absolute": _of("m_estimate", loss="absolute"),
 }
+TIMED: dict[str, Ask] = {
+    "survival": _of("survival", time="x", event="end", by="g", grid=5),
+    "survival, square root": _of("survival", time="x", event="end", grid=5, delta=DELTA),
+    "log rank": _of("log_rank", time="x", event="end", between="g", grid=[0.0, 2.0, 9.0]),
+}
 RANKED: dict[str, Ask] = {
     "median": _of("median", interval=None),
     "median with limits": _of("median"),
@@ -103,6 +109,7 @@ def statistics() -> list[Subject]:
         *of_schema("statistics", ADDITIVE, PLANE),
         *of_schema("statistics", GROUPED, LABELLED),
         *of_schema("statistics", OF_ONE, LINE),
+        *of_schema("statistics", TIMED, ENDED, BOTH),
         *of_schema("statistics", RANKED, LINE, BOTH, also=across),
         *of_schema("statistics", {"mean of persons": _of("mean")}, PERSONS, BOTH),
         *of_schema("statistics", {"geometric mean": _of("geometric_mean")}, POSITIVE),

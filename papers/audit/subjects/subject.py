@@ -18,6 +18,7 @@ from discreet.records.declared.columns import Column
 __all__ = [
     "BOTH",
     "DELTA",
+    "ENDED",
     "LABELLED",
     "LINE",
     "MANY",
@@ -41,6 +42,7 @@ PLANE = Schema({"x": X, "y": Y})
 POSITIVE = Schema({"x": Number(1.0, 1000.0, missing="fill", fill=5.0)})
 GROUPS: dict[str, Column] = {"x": X, "y": Y, "g": Category(["a", "b", "c"])}
 LABELLED = Schema(GROUPS)
+ENDED = Schema({"x": X, "g": Category(["a", "b"]), "end": Category([0, 1])})
 VISITS: dict[str, Column] = {"x": Number(0.0, 10.0), "g": Category(["a", "b"])}
 PERSONS = Schema(VISITS, unit="person", max_rows=3)
 TEN: dict[str, Column] = {f"x{j}": Number(-1.0, 2.0 + j, missing="fill", fill=0.5) for j in range(10)}

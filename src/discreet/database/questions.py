@@ -73,8 +73,10 @@ class Draft:
     @property
     def question(self) -> str:
         """The question in words, without its condition."""
-        by, values = self.arguments.get("by"), self.arguments.get("values")
-        asked = [self.arguments.get(argument) for argument in ("rows", "column", "columns")]
+        by = self.arguments.get("by", self.arguments.get("between"))
+        values = self.arguments.get("values")
+        named = ("rows", "column", "columns") if "time" not in self.arguments else ("time",)
+        asked = [self.arguments.get(argument) for argument in named]
         given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
         of = self.arguments.get("of")
@@ -241,6 +243,36 @@ class Questions(ABC, Generic[Returned]):
             **request: Unpack[RowArguments],
         ) -> Returned:
             """Return counts, or means of a column, in every combination of the cells of two columns."""
+
+        def survival(
+            self,
+            time: str,
+            event: str,
+            *,
+            by: By | None = None,
+            occurred: Any = None,
+            grid: Any = None,
+            method: str = "actuarial",
+            rows: int | None = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return survival curves (Kaplan–Meier) of times until an event, or until rows are censored."""
+
+        def log_rank(
+            self,
+            time: str,
+            event: str,
+            between: By,
+            *,
+            groups: Any = None,
+            until: float | None = None,
+            occurred: Any = None,
+            grid: Any = None,
+            method: str = "actuarial",
+            rows: int | None = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return the log-rank test of equal survival in groups, and differences of restricted mean times."""
 
         def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""

@@ -36,7 +36,7 @@ from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors
 from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, additive_loss
 from discreet.records import Box, Records
 from discreet.records.opening import is_stored

@@ -1,4 +1,4 @@
-"""Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
+"""Private statistics: counts, sums, means, quantiles, variances, densities, survival curves and more, with intervals.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``, ``models``, ``plots``.
@@ -24,6 +24,8 @@ from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
 from discreet.statistics.spreads import Covariance, StandardDeviation, covariance, std, variance
 from discreet.statistics.statistic import Statistic
+from discreet.statistics.survival.log_rank_test import LogRank, log_rank
+from discreet.statistics.survival.survival_curves import RestrictedMean, Survival, survival
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "GeometricMean",
     "Histograms",
     "Influence",
+    "LogRank",
     "MEstimate",
     "Mean",
     "MeanCrosstab",
@@ -43,9 +46,11 @@ __all__ = [
     "PersonCounts",
     "Proportion",
     "Quantile",
+    "RestrictedMean",
     "SchemaCheck",
     "StandardDeviation",
     "Statistic",
+    "Survival",
     "Totals",
     "check_schema",
     "correlation",
@@ -61,6 +66,7 @@ __all__ = [
     "influence",
     "interquartile_range",
     "lei_bins",
+    "log_rank",
     "m_estimate",
     "max",
     "mean",
@@ -72,6 +78,7 @@ __all__ = [
     "quantiles",
     "std",
     "sum",
+    "survival",
     "trimmed_mean",
     "variance",
 ]

@@ -41,7 +41,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.queries.adaptors import column_limits
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.counts.count_queries import CellCounts
-from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.components import Components
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
