@@ -75,8 +75,8 @@ class Draft:
         """The question in words, without its condition."""
         by = self.arguments.get("by", self.arguments.get("between"))
         values = self.arguments.get("values")
-        named = ("rows", "column", "columns") if "time" not in self.arguments else ("time",)
-        asked = [self.arguments.get(argument) for argument in named]
+        places = ("time",) if "time" in self.arguments else ("rows", "column", "columns")
+        asked = [self.arguments.get(argument) for argument in places]
         given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
         of = self.arguments.get("of")

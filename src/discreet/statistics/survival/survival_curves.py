@@ -194,13 +194,13 @@ class Survival(Statistic):
         several = zip(self.groups, curves[:, -1], strict=True)
         return f"survival of {self.columns[0]} at {last}: {', '.join(f'{label} {one:.3g}' for label, one in several)}"
 
-    def plot(self, ax: Any = None, level: float = 0.95, of: str = "population") -> Any:
+    def plot(self, *, level: float | None = None, ax: Any = None, of: str = "population") -> Any:
         """Draw the curves as steps with bands, and the numbers at risk below the axis; return the axes.
 
         There are no marks where rows are censored: single times are not released. Needs matplotlib.
         """
         population = choice("of", of, OF) == "population"
-        low, high = self._life.curve_interval(level, population=population)
+        low, high = self._life.curve_interval(self._level if level is None else level, population=population)
         if ax is None:
             from matplotlib.figure import Figure
 
@@ -263,6 +263,10 @@ class EventRequest(Request[Any]):
     grid: Any
     method: str
     rows: int | None
+
+    def plan_with_less_noise(self) -> Inquiry[Any]:
+        """Return the plan itself: what is released, under which operator, follows from δ."""
+        return self.plan()
 
     def __post_init__(self) -> None:
         choice("method", self.method, METHODS)
