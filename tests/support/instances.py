@@ -26,13 +26,14 @@ from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_sums import clip_to_ball
 from discreet.models.table.column_maps import project_to_simplex
 from discreet.models.table.table_model import TableModel, TablePool
-from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
-from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
+from discreet.queries.adaptors import Binned, Grouped, OfColumns, Weighted, Within
+from discreet.queries.counts.count_queries import Bins, Chosen, Count, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
 from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.functions.user_functions import Array
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.models.model_query import GuardedQuery, ModelQuery
+from discreet.queries.moments.bernstein import Bernstein
 from discreet.queries.moments.class_moments import ClassMoments, ClassSums
 from discreet.queries.moments.clipped_moments import (
     COUNTS,
@@ -368,6 +369,12 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
         Grouped(Grouped(_adapted_moments(rng, d, radius), 2, 1), 3, 0),
         Grouped(Moments(Ball(radius, center=np.zeros(d)), (0.0, 1.0, 0.0)), 2, 1),
     ],
+    Binned: lambda rng, d, radius: [
+        Binned(_adapted_moments(rng, d, radius), 0, (-0.3 * radius, 0.1 * radius)),
+        Binned(Grouped(_adapted_moments(rng, d, radius), 2, 1), d - 1, (0.2 * radius,)),
+    ],
+    Bernstein: lambda rng, d, radius: [Bernstein(Box([-radius], [radius])), Bernstein(Box([radius], [3.0 * radius]))],
+    Chosen: lambda rng, d, radius: [Chosen(3, 0, 1), Chosen(2, 0, 0)],
     Bins: lambda rng, d, radius: [
         Bins(Box(np.full(d, -radius), np.full(d, radius)), d - 1, (-0.5 * radius, 0.1 * radius)),
         Bins(Ball(radius, center=np.zeros(d)), 0, tuple(np.linspace(-radius, radius, 22)[1:-1])),

@@ -1,4 +1,4 @@
-"""Adaptors of queries: over some columns, with weights, within an interval, or in groups.
+"""Adaptors of queries: over some columns, with weights, within an interval, in groups, or in bins of a column.
 
 Each takes another query and changes the contribution of a row. Let c be the contribution of the other query, with
 B ≥ ‖c(x)‖ and D ≥ ‖c(x) − c(x')‖ in one of the norms:
@@ -11,6 +11,7 @@ B ≥ ‖c(x)‖ and D ≥ ‖c(x) − c(x')‖ in one of the norms:
 - ``Grouped``: c in the place of the row's group, 0 in the places of all others. One row: B. Two rows of one group: D.
   Two rows of different groups are orthogonal: √2·B in L2, 2·B in L1. A grouped query may be grouped again, by another
   column: the same argument holds, with its own B and D.
+- ``Binned``: the same, with the bin of a number in place of the group. Comparisons alone decide which bin a row is in.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from discreet.arguments import ArgumentError, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
@@ -56,6 +57,7 @@ def scale_column(space: Box | Ball, x: Any, column: int) -> Any:
     return xp.clip(0.5 * xp.where(xp.isnan(y), xp.zeros_like(y), y) + 0.5, 0.0, 1.0)
 
 
+MOST_BINS = 2**12
 ROWS_APART = {"replace_l2": "l2", "replace_l1": "l1"}
 
 
@@ -222,44 +224,14 @@ class Within(_Scaled):
         return xp.astype((x >= self.low) & (x <= self.high), xp.float64)
 
 
-@dataclass(frozen=True)
-class Grouped(_OnRows):
-    """A query in every group of a public category, at once.
+class _Split(_OnRows):
+    """A query in each of several groups of rows, at once; a row is in one group at most."""
 
-    Parameters
-    ----------
-    query : Query
-    groups : int
-        How many categories the column has.
-    column : int
-        Which of the columns of categories.
-    """
-
-    query: Query
     groups: int
-    column: int
 
-    def __post_init__(self) -> None:
-        integer("groups", self.groups, least=1)
-        integer("column", self.column, least=0)
-
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of categories."""
-        super().check(space, categories)
-        if self.column >= len(categories) or len(categories[self.column]) != self.groups:
-            raise ValueError(
-                f"groups={self.groups}, column={self.column}: expected a column of categories and as many groups as it "
-                f"has; they have {[len(values) for values in categories]}"
-            )
-
-    @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        inner = super().categories
-        known = list(inner) if isinstance(inner, tuple) else [inner]
-        known += [1] * (self.column + 1 - len(known))
-        known[self.column] = self.groups
-        return tuple(known)
+    @abstractmethod
+    def group(self, block: Block) -> Any:
+        """Return the number of each row's group, from 0 to ``groups`` − 1."""
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -298,16 +270,95 @@ class Grouped(_OnRows):
     def contributions(self, block: Block) -> Any:
         """Return c in the place of the row's group."""
         rows = self.query.contributions(block)
-        xp = array_namespace(rows)
-        here = [xp.astype(block.codes[:, self.column] == group, xp.float64)[:, None] for group in range(self.groups)]
+        xp, number = array_namespace(rows), self.group(block)
+        here = [xp.astype(number == group, xp.float64)[:, None] for group in range(self.groups)]
         return xp.concat([one * part for part in self._cut(rows) for one in here], axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums of the groups' rows."""
-        xp = array_namespace(block.x)
+        xp, number = array_namespace(block.x), self.group(block)
         sums = []
         for group in range(self.groups):
-            here = xp.nonzero(block.codes[:, self.column] == group)[0]
+            here = xp.nonzero(number == group)[0]
             sums.append(self.query.sum(Block(xp.take(block.x, here, axis=0), xp.take(block.codes, here, axis=0))))
         parts = [self._cut(one) for one in sums]
         return xp.concat([part for several in zip(*parts, strict=True) for part in several], axis=0)
+
+
+@dataclass(frozen=True)
+class Grouped(_Split):
+    """A query in every group of a public category, at once.
+
+    Parameters
+    ----------
+    query : Query
+    groups : int
+        How many categories the column has.
+    column : int
+        Which of the columns of categories.
+    """
+
+    query: Query
+    groups: int
+    column: int
+
+    def __post_init__(self) -> None:
+        integer("groups", self.groups, least=1)
+        integer("column", self.column, least=0)
+
+    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the column is not there, or has another number of categories."""
+        super().check(space, categories)
+        if self.column >= len(categories) or len(categories[self.column]) != self.groups:
+            raise ValueError(
+                f"groups={self.groups}, column={self.column}: expected a column of categories and as many groups as it "
+                f"has; they have {[len(values) for values in categories]}"
+            )
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """How many categories each column of them has, as far as the query looks at them."""
+        inner = super().categories
+        known = list(inner) if isinstance(inner, tuple) else [inner]
+        known += [1] * (self.column + 1 - len(known))
+        known[self.column] = self.groups
+        return tuple(known)
+
+    def group(self, block: Block) -> Any:
+        """Return the codes of the category."""
+        return block.codes[:, self.column]
+
+
+@dataclass(frozen=True)
+class Binned(_Split):
+    """A query in every bin of a column of numbers, at once; an edge belongs to the bin above it.
+
+    Parameters
+    ----------
+    query : Query
+    column : int
+    inner : tuple of float
+        The edges between bins, in increasing order. The first bin has all below, the last all above.
+    """
+
+    query: Query
+    column: int
+    inner: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        integer("column", self.column, least=0, most=self.dimension - 1)
+        edges = np.asarray(self.inner, dtype=np.float64)
+        rising = edges.ndim == 1 and np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()
+        if not rising or not 1 <= edges.size < MOST_BINS:
+            raise ArgumentError("inner", UNSHOWN, f"from 1 to {MOST_BINS - 1} finite edges, in increasing order")
+
+    @property
+    def groups(self) -> int:  # type: ignore[override]
+        """The number of bins."""
+        return len(self.inner) + 1
+
+    def group(self, block: Block) -> Any:
+        """Return the number of each row's bin."""
+        x = self.space.clip(block.x)[:, self.column]
+        xp = array_namespace(x)
+        return xp.searchsorted(xp.asarray(self.inner, dtype=x.dtype, device=device(x)), x, side="right")
