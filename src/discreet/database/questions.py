@@ -200,6 +200,31 @@ class Questions(ABC, Generic[Returned]):
         ) -> Returned:
             """Return how many rows have each category of a column, or a number in each bin."""
 
+        def difference(
+            self, column: str, *, between: str, groups: Any = None, of: Any = None, **request: Unpack[RowArguments]
+        ) -> Returned:
+            """Return the difference of two groups in a mean, or in the share of a category, with a test."""
+
+        def rank_test(
+            self, column: str, *, between: str, groups: Any = None, bins: Any = 10, **request: Unpack[RowArguments]
+        ) -> Returned:
+            """Return a rank test of two groups."""
+
+        def chi_square(self, column: str, *, by: By, bins: Any = 10, **request: Unpack[RowArguments]) -> Returned:
+            """Return a test of independence of a column and groups."""
+
+        def trend(
+            self,
+            column: str | None,
+            *,
+            over: str,
+            bins: Any = None,
+            per: str = "year",
+            of: Any = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return how fast a mean, a share or (with None) the number of rows changes over time, with a test."""
+
         def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""
 

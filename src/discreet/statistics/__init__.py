@@ -1,4 +1,4 @@
-"""Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
+"""Private statistics: counts, sums, means, quantiles, variances, densities, comparisons, with intervals.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``, ``models``.
@@ -9,6 +9,10 @@ noise causes, the releases that it was computed from, and their cost. The answer
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 """
 
+from discreet.statistics.comparisons.associations import Association, chi_square
+from discreet.statistics.comparisons.differences import Difference, difference
+from discreet.statistics.comparisons.rank_tests import RankTest, rank_test
+from discreet.statistics.comparisons.trends import Trend, trend
 from discreet.statistics.counts import Counts, count, histogram
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.density.densities import Density, density
@@ -22,22 +26,28 @@ from discreet.statistics.statistic import Statistic
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
+    "Association",
     "Counts",
     "Covariance",
     "Density",
+    "Difference",
     "Influence",
     "MEstimate",
     "Mean",
     "PersonCounts",
     "Quantile",
+    "RankTest",
     "SchemaCheck",
     "Statistic",
     "Totals",
+    "Trend",
     "check_schema",
+    "chi_square",
     "count",
     "count_persons",
     "covariance",
     "density",
+    "difference",
     "gross_error_sensitivity",
     "histogram",
     "huber_location",
@@ -49,7 +59,9 @@ __all__ = [
     "median",
     "quantile",
     "quantiles",
+    "rank_test",
     "sum",
+    "trend",
     "trimmed_mean",
     "variance",
 ]

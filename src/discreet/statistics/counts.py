@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, integer
-from discreet.door import Declarations
+from discreet.door import Curator, Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
 from discreet.noise import Bits
@@ -262,32 +262,39 @@ def histogram(
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
     curator, guarantee = Request.open(data, [] if column is None else [column], epsilon, delta, declared)
+    column = name_column(column, curator)
+    grouping = name_groups(by, curator)
+    curator = curator.only([column, *grouping])
+    query, labels, edges = histogram_query(curator, column, bins)
+    facts = {"columns": (column,), "labels": labels, "edges": edges}
+    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=grouping, facts=facts)
+
+
+def name_column(column: Any, curator: Curator) -> str:
+    """Return the name of a column of categories or numbers; a column of categories is given by its name."""
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:
             raise ArgumentError("column", None, f"one of {', '.join(map(repr, named))}")
-        column = named[0]
+        return named[0]
     if isinstance(column, str) and column not in named:
         raise ArgumentError("column", column, f"a declared column, one of {', '.join(map(repr, named))}")
-    if not (isinstance(column, str) and column in curator.category_columns):
-        column = curator.columns[place_of("column", column, curator.columns)]
-    grouping = name_groups(by, curator)
-    curator = curator.only([column, *grouping])
-    query: Query
-    labels: tuple[Any, ...] | None
-    edges: Array | None
+    if isinstance(column, str) and column in curator.category_columns:
+        return column
+    return curator.columns[place_of("column", column, curator.columns)]
+
+
+def histogram_query(curator: Curator, column: str, bins: Any) -> tuple[Query, tuple[Any, ...] | None, Array | None]:
+    """Return the query that counts categories or bins of a column, and the labels or the edges of what it counts."""
     if column in curator.category_columns:
         place = curator.category_columns.index(column)
-        labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
-    else:
-        place = curator.columns.index(column)
-        labels, edges, ends = _bin_edges(bins, check_scale(curator, place))
-        query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
-    facts = {"columns": (str(column),), "labels": labels, "edges": edges}
-    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=grouping, facts=facts)
+        return Grouped(Count(), len(curator.categories[place]), place), curator.categories[place], None
+    place = curator.columns.index(column)
+    labels, edges, ends = bin_edges(bins, check_scale(curator, place))
+    return Bins(curator.space, place, tuple(ends[1:-1].tolist())), labels, edges
 
 
-def _bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
+def bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
     """Return labels (or None), edges in the column's own units, and the same edges on the measured scale."""
     if isinstance(bins, str):
         if scale.kind != "date":
