@@ -370,8 +370,11 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
         Grouped(Moments(Ball(radius, center=np.zeros(d)), (0.0, 1.0, 0.0)), 2, 1),
     ],
     Binned: lambda rng, d, radius: [
-        Binned(_adapted_moments(rng, d, radius), 0, (-0.3 * radius, 0.1 * radius)),
-        Binned(Grouped(_adapted_moments(rng, d, radius), 2, 1), d - 1, (0.2 * radius,)),
+        Binned(inner, inner.space, column, edges)
+        for inner, column, edges in (
+            (_adapted_moments(rng, d, radius), 0, (-0.3 * radius, 0.1 * radius)),
+            (Grouped(_adapted_moments(rng, d, radius), 2, 1), d - 1, (0.2 * radius,)),
+        )
     ],
     Bernstein: lambda rng, d, radius: [Bernstein(Box([-radius], [radius])), Bernstein(Box([radius], [3.0 * radius]))],
     Chosen: lambda rng, d, radius: [Chosen(3, 0, 1), Chosen(2, 0, 0)],

@@ -52,6 +52,7 @@ ADDITIVE: dict[str, Ask] = {
 GROUPED: dict[str, Ask] = {
     "mean by group": _of("mean", PAIR, by="g"),
     "count by group": _of("count", by="g", delta=DELTA),
+    "trend": _of("trend", over="y", bins=3),
 }
 OF_ONE: dict[str, Ask] = {
     "count": _of("count", where="x > 5"),

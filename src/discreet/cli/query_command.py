@@ -28,7 +28,6 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
-from discreet.statistics import Counts
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
@@ -131,7 +130,7 @@ def query(
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
-    numbers = not issubclass(NAMES[statistic].result, Counts)
+    numbers = not getattr(NAMES[statistic].result, "takes_categories", False)
     check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)
@@ -210,6 +209,8 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
             how = "write --by or --where, or histogram" if "by" in taken else "it is about all rows"
             raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
         return given
+    if not columns and "over" in taken:
+        return {"column": None} | given  # the trend of the number of rows
     if not columns or (len(columns) > 1 and not several):
         of = "columns" if several else "one column"
         raise typer.BadParameter(f"{statistic} is of {of}; write for example: {statistic} age", param_hint="COLUMN")

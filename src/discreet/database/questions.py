@@ -81,7 +81,13 @@ class Draft:
         question = result._describe(self.statistic.replace("_", " "), names, logs)
         several = [] if by is None else by if isinstance(by, list) else [by]
         named = ", ".join(one if isinstance(one, str) else format_value(one) for one in several)
-        return f"{question} by {named}" if named else question
+        question += f" by {named}" if named else ""
+        others = {word: self.arguments.get(word) for word in ("between", "over")}
+        return question + "".join(
+            f" {word} {one if isinstance(one, str) else format_value(one)}"
+            for word, one in others.items()
+            if one is not None
+        )
 
     def __repr__(self) -> str:
         return f"<Draft: {self.description}>"

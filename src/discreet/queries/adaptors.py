@@ -224,7 +224,7 @@ class Within(_Scaled):
         return xp.astype((x >= self.low) & (x <= self.high), xp.float64)
 
 
-class _Split(_OnRows):
+class _Split(_Adapted):
     """A query in each of several groups of rows, at once; a row is in one group at most."""
 
     groups: int
@@ -286,7 +286,7 @@ class _Split(_OnRows):
 
 
 @dataclass(frozen=True)
-class Grouped(_Split):
+class Grouped(_Split, _OnRows):
     """A query in every group of a public category, at once.
 
     Parameters
@@ -336,12 +336,15 @@ class Binned(_Split):
     Parameters
     ----------
     query : Query
+    space : Box or Ball
+        The curator's.
     column : int
     inner : tuple of float
         The edges between bins, in increasing order. The first bin has all below, the last all above.
     """
 
     query: Query
+    space: Box | Ball
     column: int
     inner: tuple[float, ...]
 
@@ -351,6 +354,11 @@ class Binned(_Split):
         rising = edges.ndim == 1 and np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()
         if not rising or not 1 <= edges.size < MOST_BINS:
             raise ArgumentError("inner", UNSHOWN, f"from 1 to {MOST_BINS - 1} finite edges, in increasing order")
+
+    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the other query would, or for another space."""
+        super().check(space, categories)
+        self.query.check(space, categories)
 
     @property
     def groups(self) -> int:  # type: ignore[override]

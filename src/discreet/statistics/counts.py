@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,8 @@ class Counts(Statistic):
 
     labels: tuple[Any, ...] | None = None
     edges: Array | None = None
+
+    takes_categories: ClassVar[bool] = True
 
     @property
     def shares(self) -> Array:

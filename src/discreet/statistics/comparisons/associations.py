@@ -6,8 +6,8 @@ One release has the cells of the cross-tab, x̃, with the whole budget, each wit
 Pearson's χ². With v in the denominator each residual is compared with its variance, noise included (after Kifer and
 Rogers 2017, who weight by the whole covariance matrix).
 
-**The test** compares it with draws of tables from the fitted null: N rows from p·q, and noise, fitted anew each time, as
-Gaboardi, Lim, Rogers and Vadhan (2016) do for χ². p = (1 + number of draws that are as large)/(1 + draws).
+**The test** compares it with draws of tables from the fitted null: N rows from p·q, and noise, fitted anew each time,
+as Gaboardi, Lim, Rogers and Vadhan (2016) do for χ². p = (1 + number of draws that are as large)/(1 + draws).
 
 **The effect** is Cramér's V of the table p·q + t·D, with D the residuals as shares of N, made at least 0. The value has
 the t² by which the statistic exceeds what noise alone adds (0 where it does not). The interval has all t for which the
@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,6 +189,8 @@ class Association(Statistic):
     column_labels: tuple[Any, ...]
     crosstab: CrossTab
 
+    takes_categories: ClassVar[bool] = True
+
     @cached_property
     def p_value(self) -> float:
         """The p-value of the test that rows were drawn from a population in which the columns are independent.
@@ -201,8 +203,7 @@ class Association(Statistic):
     @property
     def freedom(self) -> int:
         """The degrees of freedom of Pearson's test, (rows − 1)·(columns − 1)."""
-        rows, columns = self.counts.shape
-        return (rows - 1) * (columns - 1)
+        return (len(self.row_labels) - 1) * (len(self.column_labels) - 1)
 
     def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
         """Return an interval for Cramér's V that holds it with about this probability.
@@ -322,7 +323,7 @@ def chi_square(
     if labels is None:
         assert edges is not None
         labels = tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    if min(len(groups), len(labels)) < 2 or len(groups) * len(labels) > MOST_CELLS:  # noqa: PLR2004
+    if min(len(groups), len(labels)) < 2 or len(groups) * len(labels) > MOST_CELLS:
         raise ArgumentError("by", by, f"two groups and two categories or more, and at most {MOST_CELLS} cells")
     return AssociationRequest(
         curator=curator, guarantee=guarantee, bits=bits, query=query, column=column, labels=labels, groups=groups

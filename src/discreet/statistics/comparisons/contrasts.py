@@ -9,18 +9,19 @@ For rates N_t is a public length of time.
 population, the sampling error of the rows. It has no quotient of noisy numbers, so this holds however few rows there
 are (Fieller 1954). With variances V_t the score for β is
 
-    U(β) = Σ_t w_t·(S_t − βτ_t·N_t),   w_t = n_t/V_t·(τ_t − τ̄),   τ̄ so that Σ_t w_t·N_t = 0,
+    U(β) = Σ_t w_t·Z_t,   w_t = n_t/V_t·(τ_t − τ̄),   τ̄ so that Σ_t w_t·n_t = 0,
 
-in which α cancels. Here n_t is N_t, shrunk towards the mean of all where there are four groups or more. For two groups
-U is N_2·Z_1 − N_1·Z_2, up to a factor.
+with Z_t at the means α̂ + βτ_t. Here n_t is N_t less its regression on Z_t, so that the weights do not depend on the
+noise in Z_t. Where there are four groups or more, n_t is shrunk towards the mean of all, and the variances of rows in
+V_t are those of all groups together.
 
 **Test and interval.** p(β) is the probability that noise and sampling error, with the weights as they are, give a
 number of at least |U(β)|. It is found from a fixed number of draws with a fixed seed, so one release always gives one
 p-value, of at least 1/(draws + 1). The test of "no difference" is p(0), and the interval has the β with
 p(β) ≥ 1 − level. The two agree. Means that enter p(β) are estimated under β, and sampling variances about these means.
 The variance of a sum of n rows is at most n in units of squared noise of size 1/ε², so a wrong estimate of it cannot
-matter where noise dominates. If N_1 and N_2 are noise themselves, U is smaller than it is for fixed weights of the same
-size (for Gaussian noise: the smallest singular value of a matrix is at most the distance of one column from the other).
+matter where noise dominates. If N_1 and N_2 are noise themselves, the fit of α̂ takes up more of it, and the test
+rejects less often than it may. ``benchmarks/bench_comparisons.py`` measures its level from 50 to 50,000 rows.
 
 **Several rows of a person.** Rows of a person may be alike, in one group or in several. By Cauchy and Schwarz the
 variance of Σ w·(x − m) over at most M rows of a person is at most M times the sum of the variances. So sampling
@@ -30,7 +31,7 @@ variances are multiplied by M, which holds whatever the dependence is, and there
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -115,7 +116,7 @@ class Contrast:
     @property
     def estimate(self) -> Array:
         """β with U(β) = 0, within its limits; for two groups the difference of ``means`` over that of positions."""
-        if len(self.positions) == 2:  # noqa: PLR2004
+        if len(self.positions) == 2:
             return np.asarray(np.diff(self.means)[..., 0] / np.diff(self.positions)[0])
         weights, _ = self._weights(np.zeros(()), sampled=True)
         slope = (weights * self.totals).sum(axis=-1)
@@ -137,12 +138,21 @@ class Contrast:
         """Return the variance of the sum of each group's rows about its mean, shape (…, T)."""
         sizes = np.maximum(self.sizes, 0.0)
         if self.exposure is not None:
-            return self.copies * means * sizes
+            return np.asarray(self.copies * means * sizes)
         if np.array_equal(self.scores, self.squares):
-            return self.copies * sizes * means * (1.0 - means)
+            return np.asarray(self.copies * sizes * means * (1.0 - means))
         squares = (self.cells * self.squares[..., None, :]).sum(axis=-1)
         about = squares - 2.0 * means * self.totals + means**2 * self.sizes
-        return self.copies * np.clip(about, 0.0, sizes * np.maximum(means, 1.0 - means) ** 2)
+        return np.asarray(self.copies * np.clip(about, 0.0, sizes * np.maximum(means, 1.0 - means) ** 2))
+
+    def _pooled(self, variances: Array) -> Array:
+        """Return variances for weights: of several groups their total, shared out by size, as single ones are noisy."""
+        if self.exposure is not None or self.cells.shape[-2] < SHRUNK:
+            return variances
+        sizes = np.maximum(self.sizes, 0.0)
+        total = sizes.sum(axis=-1, keepdims=True)
+        shares = sizes / np.where(total > 0.0, total, 1.0)
+        return np.asarray(variances.sum(axis=-1, keepdims=True) * shares)
 
     def _independent_sizes(self, means: Array, variances: Array) -> Array:
         """Return n_t: N_t less what noise in Z_t tells of it, shrunk towards their mean where there are several."""
@@ -172,7 +182,7 @@ class Contrast:
             level = (weight * rest).sum(axis=-1, keepdims=True) / np.where(total > 0.0, total, np.inf)
             means = self._within(level + shift)
             variance = self.noise.variance * (self._coefficients(means) ** 2).sum(axis=-1)
-            variance = variance + (self._sampling(means) if sampled else 0.0)
+            variance = variance + (self._pooled(self._sampling(means)) if sampled else 0.0)
             chosen, precision = self._independent_sizes(means, variance), 1.0 / variance
         weight = chosen * precision
         total = (weight * chosen).sum(axis=-1, keepdims=True)
@@ -187,10 +197,8 @@ class Contrast:
         each = weights[..., None] * self._coefficients(means) * self.noise.scale
         flat = each.reshape(*each.shape[:-2], -1)
         noise, errors, spreads = standard_draws(self.draws, flat.shape[-1], self.noise.normal)
-        if self.noise.normal:
-            drawn = np.sqrt((flat**2).sum(axis=-1, keepdims=True)) * noise[:, 0]
-        else:
-            drawn = flat @ noise.T
+        length = np.sqrt((flat**2).sum(axis=-1, keepdims=True))
+        drawn = length * noise[:, 0] if self.noise.normal else flat @ noise.T
         if sampled:
             variances = weights**2 * self._sampling(means)
             drawn = drawn + np.sqrt(variances.sum(axis=-1, keepdims=True)) * self._student(variances, errors, spreads)
@@ -200,10 +208,10 @@ class Contrast:
     def _student(self, variances: Array, errors: Array, spreads: Array) -> Array:
         """Return errors over the root of an estimated variance: those of Student's t, as in Welch's test (1947).
 
-        χ²/ν is (1 − 2/(9ν) + z·√(2/(9ν)))³ for a normal z (Wilson and Hilferty 1931). Proportions and rates have a
-        variance that follows from their mean.
+        χ²/ν is (1 − 2/(9ν) + z·√(2/(9ν)))³ for a normal z (Wilson and Hilferty 1931). Rates have a variance that
+        follows from their mean. That of shares does too, but from a mean that is estimated.
         """
-        if self.exposure is not None or np.array_equal(self.scores, self.squares):
+        if self.exposure is not None:
             return errors
         freedom = np.maximum(self.sizes / self.copies - 1.0, 1.0)
         total, shares = variances.sum(axis=-1), (variances**2 / freedom).sum(axis=-1)
@@ -247,7 +255,3 @@ class Contrast:
         per_unit = abs(float((weights * self.positions * self.sizes).sum()))
         error = math.sqrt(float((weights**2 * each).sum())) / per_unit if per_unit > 0.0 else math.inf
         return min(max(error, 1e-12), self.limit, 1e150)
-
-    def repeated(self, cells: Array, draws: int | None = None) -> Contrast:
-        """Return the same with other cells, which may have leading axes; for simulations."""
-        return replace(self, cells=cells, draws=self.draws if draws is None else draws)

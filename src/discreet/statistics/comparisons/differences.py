@@ -56,6 +56,7 @@ class Difference(Statistic):
     contrast: Contrast
     width: float
 
+    takes_categories: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
     @cached_property

@@ -71,11 +71,11 @@ class Measured:
 
 def _same(one: Any, other: Any) -> bool:
     """Return whether a user's value is a category; True is not 1."""
-    return type(one) is type(other) and one == other or (isinstance(one, str) and one == str(other))
+    return (type(one) is type(other) and one == other) or (isinstance(one, str) and one == str(other))
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return "the categories " + ", ".join(map(format_value, values[:12])) + (" …" if len(values) > 12 else "")  # noqa: PLR2004
+    return "the categories " + ", ".join(map(format_value, values[:12])) + (" …" if len(values) > 12 else "")
 
 
 def name_between(between: Any, curator: Curator) -> str:
@@ -85,11 +85,11 @@ def name_between(between: Any, curator: Curator) -> str:
 
 def choose_pair(groups: Any, values: Sequence[Any]) -> tuple[int, int]:
     """Return the codes of the two groups to compare; the only two by default."""
-    if groups is None and len(values) == 2:  # noqa: PLR2004
+    if groups is None and len(values) == 2:
         return 0, 1
     several = list(groups) if isinstance(groups, list | tuple) else []
     codes = [code for one in several for code, value in enumerate(values) if _same(one, value)]
-    if len(several) != 2 or len(codes) != 2 or codes[0] == codes[1]:  # noqa: PLR2004
+    if len(several) != 2 or len(codes) != 2 or codes[0] == codes[1]:
         shown = groups if isinstance(groups, list | tuple | str | int | float | None) else UNSHOWN
         raise ArgumentError("groups", shown, f"two different ones of {_listed(values)}")
     return codes[0], codes[1]

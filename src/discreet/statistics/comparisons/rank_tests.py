@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,8 @@ class RankTest(Statistic):
     between: str
     contrast: Contrast
 
+    takes_categories: ClassVar[bool] = True
+
     @cached_property
     def p_value(self) -> float:
         """The p-value of a two-sided test that both groups were drawn from the same distribution.
@@ -131,7 +133,9 @@ def rank_interval(contrast: Contrast, level: float, sampled: bool) -> tuple[floa
     center, drawn = float(superiority(around)), np.broadcast_to(around, (contrast.draws, *around.shape))
     if sampled:
         persons = np.maximum(np.rint(sizes / contrast.copies), 1.0).astype(np.int64)
-        several = [rng.multinomial(number, share, contrast.draws) for number, share in zip(persons, shares, strict=True)]
+        several = [
+            rng.multinomial(number, share, contrast.draws) for number, share in zip(persons, shares, strict=True)
+        ]
         drawn = np.stack(several, axis=1) * (sizes / persons)[:, None]
     drawn = drawn + contrast.noise.simulate(rng, drawn.shape)
     half = float(np.quantile(np.abs(superiority(drawn) - center), level, method="higher"))

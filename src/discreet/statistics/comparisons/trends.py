@@ -70,6 +70,7 @@ class Trend(Statistic):
     contrast: Contrast
     width: float
 
+    takes_categories: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
     @cached_property
@@ -130,7 +131,7 @@ class TrendRequest(Request[Trend]):
         """Return one question for all bins."""
         measured, inner = self.measured, tuple(self.edges[1:-1].tolist())
         counts = Bins(self.curator.space, self.place, inner)
-        query = counts if measured is None else Binned(measured.query, self.place, inner)
+        query = counts if measured is None else Binned(measured.query, self.curator.space, self.place, inner)
         unit = DAYS.get(self.per, 1.0)
         lengths = np.diff(self.edges) / unit
         positions = (self.edges[:-1] + self.edges[1:]) / (2.0 * unit)
