@@ -28,6 +28,7 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
+from discreet.statistics import Statistic
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
@@ -130,7 +131,8 @@ def query(
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
-    numbers = not getattr(NAMES[statistic].result, "takes_categories", False)
+    result = NAMES[statistic].result
+    numbers = not (issubclass(result, Statistic) and result.takes_categories)
     check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)

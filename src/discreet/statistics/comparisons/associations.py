@@ -152,10 +152,11 @@ class CrossTab:
             return float((1 + more) / (1 + FEWER)), float((1 + less) / (1 + FEWER))
 
         value = self.effect
-        lower = 0.0 if tails(0.0)[0] >= outside else _bisect(0.0, FARTHEST, lambda t: tails(t)[0] >= outside)
+        null = tails(0.0)[0] >= outside
+        low = 0.0 if null else cramers_v(self.along(_bisect(0.0, FARTHEST, lambda t: tails(t)[0] >= outside)))
         upper = _bisect(0.0, FARTHEST, lambda t: tails(t)[1] < outside)
         high = 1.0 if upper >= FARTHEST else cramers_v(self.along(upper))
-        return min(cramers_v(self.along(lower)), value), max(high, value)
+        return min(low, value), max(high, value)
 
 
 def _bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
