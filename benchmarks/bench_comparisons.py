@@ -182,7 +182,7 @@ def coverage(runs: int) -> list[dict[str, Any]]:
     return result
 
 
-# Published private tests, from the formulas of their papers
+# Published private tests; their constants have not been checked against the text of the papers
 
 
 def swanberg(rows: np.ndarray, epsilon: float, rng: np.random.Generator, draws: int) -> np.ndarray:
