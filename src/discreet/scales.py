@@ -108,7 +108,7 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
         return int(name)
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
-    kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
+    kind = "a declared column of categories" if argument in ("by", "between") else "a declared column of numbers"
     given = (
         format_value(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"
     )  # never rows

@@ -68,6 +68,12 @@ ASKED = {
     "survival, fine": lambda c, **how: st.survival(c, "x", "g", occurred=["a", "c"], grid=60, **how),
     "log rank": lambda c, **how: st.log_rank(c, "x", "g", "h", occurred="b", grid=[0.0, 1.0, 7.0], **how),
     "density": lambda c, **how: st.density(c, "x", **how),
+    "difference": lambda c, **how: st.difference(c, "x", between="g", groups=("a", "c"), **how),
+    "difference of shares": lambda c, **how: st.difference(c, "g", between="h", of="b", **how),
+    "rank test": lambda c, **how: st.rank_test(c, "y", between="h", bins=5, **how),
+    "chi-square": lambda c, **how: st.chi_square(c, "g", by="h", **how),
+    "trend": lambda c, **how: st.trend(c, "y", over="x", bins=4, **how),
+    "trend of counts": lambda c, **how: st.trend(c, over="x", bins=4, **how),
     "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
 }
 ADAPTIVE = {

@@ -247,6 +247,14 @@ def _statistics() -> dict[str, Ask]:
         "density, histogram": lambda c: statistics.density(c, "a", method="histogram", rows=80, **pure),
         "m_estimate": lambda c: statistics.m_estimate(c, "a", k=10.0, rows=80, **pure),
         "m_estimate, absolute": lambda c: statistics.m_estimate(c, PAIR, loss="absolute", rows=80, **approximate),
+        "difference": lambda c: statistics.difference(c, "a", between="s", **pure),
+        "difference of shares": lambda c: statistics.difference(
+            c, "s", between="g", groups=["u", "w"], of="no", **pure
+        ),
+        "rank_test": lambda c: statistics.rank_test(c, "a", between="s", **approximate),
+        "chi_square": lambda c: statistics.chi_square(c, "s", by="g", **pure),
+        "trend": lambda c: statistics.trend(c, "a", over="t", bins=4, **approximate),
+        "trend of counts": lambda c: statistics.trend(c, over="t", **pure),
         "check_schema": lambda c: statistics.check_schema(c, **approximate),
         "huber_location": lambda c: statistics.huber_location(c, "a", scale=10.0, rows=80, **pure),
     }
@@ -355,6 +363,10 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "max": lambda db: db.max("b", by="g", interval=None),
     "survival": lambda db: db.survival("t", "s", occurred="yes", by="g"),
     "log_rank": lambda db: db.log_rank("t", "s", "g", occurred="yes", groups=["u", "v"]),
+    "difference": lambda db: db.difference("a", between="s", where="b > 0"),
+    "rank_test": lambda db: db.rank_test("a", between="s", bins=4),
+    "chi_square": lambda db: db.chi_square("s", by="g"),
+    "trend": lambda db: db.trend("a", over="t", bins=4),
     "check_schema": lambda db: db.check_schema(),
 }
 

@@ -28,7 +28,7 @@ from discreet.models.table.column_maps import project_to_simplex
 from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.condition_counts import ConditionCounts
-from discreet.queries.counts.count_queries import Bins, Count, GroupModes, Histogram, Margins, Mode
+from discreet.queries.counts.count_queries import Bins, Chosen, Count, GroupModes, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
 from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.functions.factored_scores import FactoredSum
@@ -36,6 +36,7 @@ from discreet.queries.functions.user_functions import Array
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
+from discreet.queries.moments.bernstein import Bernstein
 from discreet.queries.moments.class_moments import ClassMoments, ClassSums
 from discreet.queries.moments.clipped_moments import (
     COUNTS,
@@ -458,6 +459,8 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
         Grouped(Grouped(_adapted_moments(rng, d, radius), 2, 1), 3, 0),
         Grouped(Moments(Ball(radius, center=np.zeros(d)), (0.0, 1.0, 0.0)), 2, 1),
     ],
+    Bernstein: lambda rng, d, radius: [Bernstein(Box([-radius], [radius])), Bernstein(Box([radius], [3.0 * radius]))],
+    Chosen: lambda rng, d, radius: [Chosen(3, 0, 1), Chosen(2, 0, 0)],
     Bins: lambda rng, d, radius: [
         Bins(Box(np.full(d, -radius), np.full(d, radius)), d - 1, (-0.5 * radius, 0.1 * radius)),
         Bins(Ball(radius, center=np.zeros(d)), 0, tuple(np.linspace(-radius, radius, 22)[1:-1])),

@@ -71,6 +71,7 @@ GROUPED: dict[str, Ask] = {
     "histograms": _of("histogram", ["x", "g"], bins=3, delta=DELTA),
     "proportion by group": _of("proportion", "x > 5", by="g", delta=DELTA),
     "mode": _of("mode", "g"),
+    "trend": _of("trend", over="y", bins=3),
 }
 OF_ONE: dict[str, Ask] = {
     "count": _of("count", where="x > 5"),

@@ -28,7 +28,7 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
-from discreet.statistics import Counts, Crosstab, MostFrequent, SchemaCheck
+from discreet.statistics import Counts, Crosstab, SchemaCheck, Statistic
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {
@@ -155,7 +155,8 @@ def query(
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
-    numbers = not issubclass(NAMES[statistic].result, Counts | Crosstab | MostFrequent)
+    result = NAMES[statistic].result
+    numbers = not (issubclass(result, Statistic) and result.takes_categories)
     given = [] if statistic == "proportion" else columns or []  # which may be a condition, and is checked below
     check_columns(schema, given, numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
@@ -264,6 +265,8 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
             how = "write --by or --where, or histogram" if "by" in taken else "it is about all rows"
             raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
         return given
+    if not columns and "over" in taken:
+        return {"column": None} | given  # the trend of the number of rows
     if not columns or (len(columns) > 1 and not several):
         of = "columns" if several else "one column"
         raise typer.BadParameter(f"{statistic} is of {of}; write for example: {statistic} age", param_hint="COLUMN")

@@ -88,7 +88,13 @@ class Draft:
         question += "" if values is None else f" with means of {values}"
         several = [] if by is None else by if isinstance(by, list) else [by]
         named = ", ".join(one if isinstance(one, str) else format_value(one) for one in several)
-        return f"{question} by {named}" if named else question
+        question += f" by {named}" if named else ""
+        others = {word: self.arguments.get(word) for word in ("between", "over")}
+        return question + "".join(
+            f" {word} {one if isinstance(one, str) else format_value(one)}"
+            for word, one in others.items()
+            if one is not None
+        )
 
     def __repr__(self) -> str:
         return f"<Draft: {self.description}>"
@@ -273,6 +279,31 @@ class Questions(ABC, Generic[Returned]):
             **request: Unpack[RowArguments],
         ) -> Returned:
             """Return the log-rank test of equal survival in groups, and differences of restricted mean times."""
+
+        def difference(
+            self, column: str, *, between: str, groups: Any = None, of: Any = None, **request: Unpack[RowArguments]
+        ) -> Returned:
+            """Return the difference of two groups in a mean, or in the share of a category, with a test."""
+
+        def rank_test(
+            self, column: str, *, between: str, groups: Any = None, bins: Any = 10, **request: Unpack[RowArguments]
+        ) -> Returned:
+            """Return a rank test of two groups."""
+
+        def chi_square(self, column: str, *, by: By, bins: Any = 10, **request: Unpack[RowArguments]) -> Returned:
+            """Return a test of independence of a column and groups."""
+
+        def trend(
+            self,
+            column: str | None,
+            *,
+            over: str,
+            bins: Any = None,
+            per: str = "year",
+            of: Any = None,
+            **request: Unpack[RowArguments],
+        ) -> Returned:
+            """Return how fast a mean, a share or (with None) the number of rows changes over time, with a test."""
 
         def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""

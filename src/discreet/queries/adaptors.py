@@ -1,4 +1,4 @@
-"""Adaptors of queries: over some columns, with weights, within an interval, or in groups.
+"""Adaptors of queries: over some columns, with weights, within an interval, in groups, or in bins of a column.
 
 Each takes another query and changes the contribution of a row. Let c be the contribution of the other query, with
 B ≥ ‖c(x)‖ and D ≥ ‖c(x) − c(x')‖ in one of the norms:
@@ -56,6 +56,7 @@ def scale_column(space: Box | Ball, x: Any, column: int) -> Any:
     return xp.clip(0.5 * xp.where(xp.isnan(y), xp.zeros_like(y), y) + 0.5, 0.0, 1.0)
 
 
+MOST_BINS = 2**12
 ROWS_APART = {"replace_l2": "l2", "replace_l1": "l1"}
 
 

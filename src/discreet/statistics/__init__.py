@@ -9,6 +9,10 @@ noise causes, the releases that it was computed from, and their cost. The answer
 constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 """
 
+from discreet.statistics.comparisons.associations import Association, chi_square
+from discreet.statistics.comparisons.differences import Difference, difference
+from discreet.statistics.comparisons.rank_tests import RankTest, rank_test
+from discreet.statistics.comparisons.trends import Trend, trend
 from discreet.statistics.correlations import Correlation, correlation
 from discreet.statistics.counts import Counts, Histograms, count, histogram
 from discreet.statistics.crosstabs import Crosstab, MeanCrosstab, crosstab
@@ -29,11 +33,13 @@ from discreet.statistics.survival.survival_curves import RestrictedMean, Surviva
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
+    "Association",
     "Correlation",
     "Counts",
     "Covariance",
     "Crosstab",
     "Density",
+    "Difference",
     "Extreme",
     "GeometricMean",
     "Histograms",
@@ -46,19 +52,23 @@ __all__ = [
     "PersonCounts",
     "Proportion",
     "Quantile",
+    "RankTest",
     "RestrictedMean",
     "SchemaCheck",
     "StandardDeviation",
     "Statistic",
     "Survival",
     "Totals",
+    "Trend",
     "check_schema",
+    "chi_square",
     "correlation",
     "count",
     "count_persons",
     "covariance",
     "crosstab",
     "density",
+    "difference",
     "geometric_mean",
     "gross_error_sensitivity",
     "histogram",
@@ -76,9 +86,11 @@ __all__ = [
     "proportion",
     "quantile",
     "quantiles",
+    "rank_test",
     "std",
     "sum",
     "survival",
+    "trend",
     "trimmed_mean",
     "variance",
 ]

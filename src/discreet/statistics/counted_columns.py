@@ -116,7 +116,7 @@ class CountedColumn:
             return cls(name, tuple(curator.categories[place]), None, None, place, None)
         place = curator.columns.index(name)
         scale = check_scale(curator, place)
-        labels, edges, ends = _bin_edges(bins, scale)
+        labels, edges, ends = bin_edges(bins, scale)
         return cls(name, labels, edges, tuple(ends[1:-1].tolist()), place, scale)
 
     def __len__(self) -> int:
@@ -156,8 +156,15 @@ class CountedColumn:
 
 
 def name_column(argument: str, column: Any, curator: Curator) -> str:
-    """Return the name of a declared column, which is given by its name, or by its number among those of numbers."""
+    """Return the name of a declared column, which is given by its name, or by its number among those of numbers.
+
+    None is the only column, where there is one.
+    """
     named = curator.columns + curator.category_columns
+    if column is None:
+        if len(named) != 1:
+            raise ArgumentError(argument, None, f"one of {', '.join(map(repr, named))}")
+        return named[0]
     if isinstance(column, str):
         if column not in named:
             raise ArgumentError(argument, column, f"a declared column, one of {', '.join(map(repr, named))}")
@@ -175,7 +182,7 @@ def bins_of(bins: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict.fromkeys(names, 10) | dict(bins)
 
 
-def _bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
+def bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
     """Return labels (or None), edges in the column's own units, and the same edges on the measured scale."""
     if isinstance(bins, str):
         if scale.kind != "date":

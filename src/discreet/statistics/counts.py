@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class Counts(Statistic):
     edges: Array | None = None
     measured: Any = None
     _column: CountedColumn | None = None
+
+    takes_categories: ClassVar[bool] = True
 
     @property
     def shares(self) -> Array:
@@ -363,13 +365,8 @@ def histogram(
     >>> result.edges.tolist(), bool(abs(result.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    several = list(column) if isinstance(column, list | tuple) else [] if column is None else [column]
-    curator, guarantee = Request.open(data, several, epsilon, delta, declared)
-    named = curator.columns + curator.category_columns
-    if column is None:
-        if len(named) != 1:
-            raise ArgumentError("column", None, f"one of {', '.join(map(repr, named))}")
-        several = list(named)
+    several = list(column) if isinstance(column, list | tuple) else [column]
+    curator, guarantee = Request.open(data, [] if column is None else several, epsilon, delta, declared)
     names = [name_column("column", one, curator) for one in several]
     if not names or len(set(names)) != len(names):
         raise ArgumentError("column", column, "at least one column, each once")

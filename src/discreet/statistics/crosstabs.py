@@ -80,6 +80,8 @@ class Crosstab(Statistic):
     _precisions: Precisions
     _total: float | None  # where it is public
 
+    takes_categories: ClassVar[bool] = True
+
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
         """The names of the two columns, rows first, and the labels of their cells."""

@@ -47,6 +47,8 @@ class MostFrequent(Statistic):
     categories: tuple[Any, ...]
     eta: float
 
+    takes_categories: ClassVar[bool] = True
+
     def rows_behind(self, level: float = 0.95) -> float:
         """Return how many rows fewer than the most frequent category a drawn one has at most, with this probability.
 

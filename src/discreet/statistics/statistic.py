@@ -61,6 +61,7 @@ class Statistic(Answer):
     by: tuple[str, ...]
     single: bool
 
+    takes_categories: ClassVar[bool] = False  # whether its column may be one of categories
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": decides how the scale of a column is applied
 
     @property

@@ -132,6 +132,50 @@ class Histogram(CellCounts):
         return xp.astype(code == labels, xp.float64)
 
 
+@dataclass(frozen=True)
+class Chosen(CellCounts):
+    """How many rows do not have one category of a column, and how many have it.
+
+    Parameters
+    ----------
+    categories : int
+        How many categories the column has.
+    column : int
+        Which of the category columns, counted from 0.
+    code : int
+        Which of the categories, counted from 0.
+    """
+
+    categories: int
+    column: int
+    code: int
+
+    name = "chosen"
+    dimension = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", integer("categories", self.categories, least=2))
+        object.__setattr__(self, "column", integer("column", self.column, least=0))
+        object.__setattr__(self, "code", integer("code", self.code, least=0, most=self.categories - 1))
+
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the column is not there, or has another number of categories."""
+        have = [len(values) for values in categories]
+        if self.column >= len(have) or have[self.column] != self.categories:
+            raise ArgumentError(("categories", "column"), (self.categories, self.column), f"those of columns of {have}")
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Two counts."""
+        return {"counts": Part((2,))}
+
+    def numbers(self, block: Block) -> Any:
+        """Return 1 for rows of the category, 0 for others."""
+        code = block.codes[:, self.column]
+        xp = array_namespace(code)
+        return xp.astype(code == self.code, xp.int64)
+
+
 Array = NDArray[np.float64]
 
 

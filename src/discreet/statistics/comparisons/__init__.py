@@ -1,0 +1,1 @@
+"""Comparisons: differences of two groups, tests of independence, rank tests and trends, each from one release."""

@@ -1,0 +1,211 @@
+"""Private differences of two groups, in means or in proportions, with a test that accounts for the noise.
+
+One release has the cells of ``queries.moments.bernstein`` (or the counts of a category and of the others) in every
+group, with the whole budget. ``contrasts`` has the test and the intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.door import Declarations
+from discreet.door.inquiry import Inquiry, Measure
+from discreet.noise import Bits
+from discreet.queries.adaptors import Grouped
+from discreet.statistics.comparisons.contrasts import Contrast
+from discreet.statistics.comparisons.measured import Measured, choose_pair, name_between
+from discreet.statistics.counted_columns import name_column
+from discreet.statistics.request import Request, statistic
+from discreet.statistics.statistic import Statistic, group_facts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Statistic):
+    """A private difference of two groups: the mean, or the share, of the first less that of the second.
+
+    For a log column it is the difference of the means of logarithms, whose exponential is the ratio of the geometric
+    means. For dates it is in days.
+
+    Attributes
+    ----------
+    value : float
+    compared : tuple
+        The labels of the two groups.
+    between : str
+        The column that divides them.
+    means : tuple of float
+        The mean, or the share, of each of the two.
+    sizes : tuple of float
+        The released number of rows of each.
+    of : object
+        The category whose share was compared; None for means.
+    contrast : Contrast
+        The released cells, with mean and difference in units of the column's range.
+    """
+
+    compared: tuple[Any, Any]
+    between: str
+    means: tuple[float, float]
+    sizes: tuple[float, float]
+    of: Any
+    contrast: Contrast
+    width: float
+
+    takes_categories: ClassVar[bool] = True
+    _kind: ClassVar[str] = "spread"
+
+    @cached_property
+    def p_value(self) -> float:
+        """The p-value of a two-sided test that both groups were drawn from populations with the same mean.
+
+        It accounts for sampling and for the noise, as Welch's test does for sampling. Rows of one person may depend on
+        each other in any way; see ``discreet.statistics.comparisons.contrasts``. Persons must be independent.
+        """
+        return float(self.contrast.exceedance())
+
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for the difference that holds it with this probability.
+
+        Parameters
+        ----------
+        level : float
+        of : str
+            "rows" for the difference between these rows, clipped to their bounds: it accounts for the noise alone.
+            "population" for the difference between the populations that these rows were drawn from: it accounts for
+            sampling too, and holds 0 if and only if ``p_value`` is at least 1 − level.
+        """
+        low, high = self.contrast.interval(level, of)
+        return low * self.width, high * self.width
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return one row, with the groups, the value, its interval and the p-value."""
+        pair = dict(zip(("group", "other"), self.compared, strict=True))
+        return [pair | row | {"p_value": self.p_value} for row in super().table(level)]
+
+    def _shown(self) -> str:
+        first, second = self.compared
+        return f"{super()._shown()} ({first} less {second}), p = {self.p_value:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifferenceRequest(Request[Difference]):
+    """A request for a difference.
+
+    Attributes
+    ----------
+    measured : Measured
+    between : str
+    pair : (int, int)
+        The codes of the two groups.
+    """
+
+    measured: Measured
+    between: str
+    pair: tuple[int, int]
+
+    def plan(self) -> Inquiry[Difference]:
+        """Return one question for all groups."""
+        place = self.curator.category_columns.index(self.between)
+        values, measured = self.curator.categories[place], self.measured
+        query = Grouped(measured.query, len(values), place)
+
+        def answer(measure: Measure) -> Difference:
+            release = measure(query)
+            assert release.noise is not None
+            contrast = Contrast(
+                release.value.reshape(len(values), -1)[list(self.pair)],
+                np.array([1.0, 0.0]),
+                np.array(measured.scores),
+                np.array(measured.squares),
+                release.noise,
+                self.curator.setting.max_rows,
+            )
+            means = measured.low + measured.width * contrast.means
+            facts = {
+                "columns": (measured.name,),
+                **group_facts(None),
+                "single": True,
+                "compared": tuple(values[code] for code in self.pair),
+                "between": self.between,
+                "means": tuple(means.tolist()),
+                "sizes": tuple(contrast.sizes.tolist()),
+                "of": measured.of,
+                "contrast": contrast,
+                "width": measured.width,
+            }
+            value = float(contrast.estimate) * measured.width
+            return Difference.from_releases(value, self.curator, self.guarantee, [release], **facts)
+
+        return self.make_inquiry([query], answer, "difference")
+
+
+@statistic(between=0)
+def difference(
+    data: Any,
+    column: Any = None,
+    *,
+    between: str | int,
+    groups: Any = None,
+    of: Any = None,
+    epsilon: float,
+    delta: float = 0.0,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Difference]:
+    """Return the private difference of two groups in the mean of a column, or in the share of a category, with a test.
+
+    Everything comes from one release with the whole budget: ``value``, ``p_value``, and ``interval(level)`` for the
+    noise alone or ``interval(level, of="population")`` for the population.
+
+    Parameters
+    ----------
+    data, epsilon, delta, bits
+        As in ``mean``.
+    column : str or int
+        A declared column of numbers, whose means are compared, or of categories, with ``of``.
+    between : str or int
+        A declared column of categories that divides the groups.
+    groups : pair, optional
+        The two categories to compare: the first less the second. Needed where the column has more than two. All others
+        cost nothing.
+    of : object, optional
+        For a column of categories: the one whose share is compared.
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Difference
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from discreet import Category, Number, Schema, statistics
+    >>> rng = np.random.default_rng(0)
+    >>> trial = pd.DataFrame({"arm": rng.choice(["new", "old"], 4000), "days": rng.normal(20.0, 8.0, 4000)})
+    >>> trial["days"] -= 4.0 * (trial["arm"] == "new")
+    >>> schema = Schema({"arm": Category(["new", "old"]), "days": Number(0, 60)})
+    >>> result = statistics.difference(trial, "days", between="arm", epsilon=1.0, schema=schema)
+    >>> -5.0 < result.value < -3.0, result.p_value < 0.01
+    (True, True)
+    """
+    curator, guarantee = Request.open(data, [column], epsilon, delta, declared)
+    column, divided = name_column("column", column, curator), name_between(between, curator)
+    if column == divided:
+        raise ArgumentError("between", between, "another column than the one that is compared")
+    curator = curator.only([column, divided])
+    values = curator.categories[curator.category_columns.index(divided)]
+    measured = Measured.from_column(curator, column, of)
+    return DifferenceRequest(
+        curator=curator,
+        guarantee=guarantee,
+        bits=bits,
+        measured=measured,
+        between=divided,
+        pair=choose_pair(groups, values),
+    )

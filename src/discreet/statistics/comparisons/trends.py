@@ -1,0 +1,250 @@
+"""Private trends: the slope of counts, of means or of shares over calendar bins, or over bins of a number.
+
+One release has the counts of all bins, or for means the cells of ``queries.moments.bernstein`` in each bin, with the
+whole budget. ``contrasts`` has the test and the intervals: the bins are its groups, at the middles of the bins.
+
+Counts are taken as rates over the public lengths of the bins, of events whose number in a bin has the variance of its
+mean (Poisson), times ``max_rows`` where a person has several rows. Seasons and events that come in waves vary more than
+that, and make the test reject too often; means over time do not have this problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError, choice
+from discreet.door import Declarations
+from discreet.door.inquiry import Inquiry, Measure
+from discreet.noise import Bits
+from discreet.queries.counts.count_queries import Bins
+from discreet.queries.counts.table_queries import Binned
+from discreet.scales import ColumnScale, place_of
+from discreet.statistics.comparisons.contrasts import Contrast
+from discreet.statistics.comparisons.measured import Measured
+from discreet.statistics.counted_columns import bin_edges, name_column
+from discreet.statistics.request import Request, check_scale, statistic
+from discreet.statistics.statistic import Statistic, group_facts
+
+Array = NDArray[np.float64]
+
+DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12.0, "year": 365.2425}
+MOST_BINS = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trend(Statistic):
+    """A private slope.
+
+    Attributes
+    ----------
+    value : float
+        How much the mean, the share or the rate changes in one unit of time (``per``), or of the column ``over``.
+        A rate is a number of rows in one such unit.
+    over : str
+        The column of dates or numbers.
+    per : str
+        "year", "month", "week" or "day"; empty where ``over`` has numbers.
+    labels : tuple or None
+        The calendar bins: "2023-01".
+    edges : array
+        The edges of the bins; for dates the days since 1970-01-01 on which bins begin, and the day after the last one.
+    levels : array
+        The mean, share or rate in each bin, as released and within its bounds.
+    of : object
+        The category whose share it is; None for means and counts.
+    contrast : Contrast
+        The released cells of the bins.
+    """
+
+    over: str
+    per: str
+    labels: tuple[str, ...] | None
+    edges: Array
+    levels: Array
+    of: Any
+    contrast: Contrast
+    width: float
+
+    takes_categories: ClassVar[bool] = True
+    _kind: ClassVar[str] = "spread"
+
+    @cached_property
+    def p_value(self) -> float:
+        """The p-value of a two-sided test that the population has no trend.
+
+        It accounts for sampling and for the noise. Rows of one person may depend on each other in any way; see
+        ``discreet.statistics.comparisons.contrasts``. Persons must be independent, and counts must not come in waves.
+        """
+        return float(self.contrast.exceedance())
+
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for the slope that holds it with about this probability.
+
+        Parameters
+        ----------
+        level : float
+        of : str
+            "rows" accounts for the noise alone, if the bins of these rows were on a line. "population" accounts for
+            sampling too, and holds 0 if and only if ``p_value`` is at least 1 − level.
+        """
+        low, high = self.contrast.interval(level, of)
+        return low * self.width, high * self.width
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return one row, with the value, its interval and the p-value; ``levels`` has a number for each bin."""
+        return [{"per": self.per or self.over} | row | {"p_value": self.p_value} for row in super().table(level)]
+
+    def _shown(self) -> str:
+        return f"{self.value:.4g} a {self.per or f'unit of {self.over}'}, p = {self.p_value:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendRequest(Request[Trend]):
+    """A request for a trend.
+
+    Attributes
+    ----------
+    measured : Measured or None
+        None for counts.
+    over : ColumnScale
+    place : int
+        The index of that column.
+    labels : tuple or None
+    edges : array
+        In the units of the measured scale.
+    per : str
+    """
+
+    measured: Measured | None
+    over: ColumnScale
+    place: int
+    labels: tuple[str, ...] | None
+    edges: Array
+    per: str
+
+    def plan(self) -> Inquiry[Trend]:
+        """Return one question for all bins."""
+        measured, inner = self.measured, tuple(self.edges[1:-1].tolist())
+        counts = Bins(self.curator.space, self.place, inner)
+        query = counts if measured is None else Binned(measured.query, self.curator.space, self.place, inner)
+        unit = DAYS.get(self.per, 1.0)
+        lengths = np.diff(self.edges) / unit
+        positions = (self.edges[:-1] + self.edges[1:]) / (2.0 * unit)
+
+        def answer(measure: Measure) -> Trend:
+            release = measure(query)
+            assert release.noise is not None
+            scores, squares = ((1.0,), (1.0,)) if measured is None else (measured.scores, measured.squares)
+            contrast = Contrast(
+                release.value.reshape(len(lengths), -1),
+                positions - positions.mean(),
+                np.array(scores),
+                np.array(squares),
+                release.noise,
+                self.curator.setting.max_rows,
+                lengths if measured is None else None,
+            )
+            low, width = (0.0, 1.0) if measured is None else (measured.low, measured.width)
+            facts = {
+                "columns": ("rows" if measured is None else measured.name,),
+                **group_facts(None),
+                "single": True,
+                "over": self.over.name,
+                "per": self.per,
+                "labels": self.labels,
+                "edges": self.edges,
+                "levels": low + width * contrast.means,
+                "of": None if measured is None else measured.of,
+                "contrast": contrast,
+                "width": width,
+            }
+            value = float(contrast.estimate) * width
+            return Trend.from_releases(value, self.curator, self.guarantee, [release], **facts)
+
+        return self.make_inquiry([query], answer, "trend")
+
+
+@statistic(over=1)
+def trend(
+    data: Any,
+    column: Any = None,
+    *,
+    over: str | int,
+    bins: Any = None,
+    per: str = "year",
+    of: Any = None,
+    epsilon: float,
+    delta: float = 0.0,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Trend]:
+    """Return a private trend over time: how fast a mean, a share or a number of rows changes, with a test.
+
+    Parameters
+    ----------
+    data, epsilon, delta, bits
+        As in ``mean``.
+    column : str or int, optional
+        A declared column of numbers, whose means over time are compared, or of categories, with ``of``. By default
+        rows are counted.
+    over : str or int
+        A declared column of dates, or of numbers.
+    bins : int, sequence, or str, optional
+        As in ``histogram``; months by default, and ten bins of equal width for numbers. The declared days may cut the
+        first and the last month.
+    per : str
+        The unit of time: "year", "month", "week" or "day". For numbers it is one unit of ``over``.
+    of : object, optional
+        For a column of categories: the one whose share is compared.
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Trend
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from discreet import Date, Number, Schema, statistics
+    >>> rng = np.random.default_rng(0)
+    >>> day = rng.integers(0, 1461, 8000)
+    >>> visits = pd.DataFrame({"admitted": np.datetime64("2020-01-01") + day, "stay": rng.gamma(4.0, 2.0, 8000)})
+    >>> visits["stay"] -= day / 365.25
+    >>> schema = Schema({"admitted": Date("2020-01-01", "2023-12-31"), "stay": Number(0, 30)})
+    >>> result = statistics.trend(visits, "stay", over="admitted", epsilon=1.0, schema=schema)
+    >>> -1.4 < result.value < -0.6, result.p_value < 0.01
+    (True, True)
+    """
+    curator, guarantee = Request.open(data, [] if column is None else [column], epsilon, delta, declared)
+    time = curator.columns[place_of("over", over, curator.columns)]
+    named = None if column is None else name_column("column", column, curator)
+    if named == time:
+        raise ArgumentError("over", over, "another column than the one that is measured")
+    curator = curator.only([time] if named is None else [named, time])
+    place = curator.columns.index(time)
+    scale = check_scale(curator, place)
+    if scale.kind == "log":
+        raise ArgumentError("over", over, "a column of dates or of plain numbers; declare it without log=True")
+    dated = scale.kind == "date"
+    if of is not None and named is None:
+        raise ArgumentError("of", of, "nothing where rows are counted; name the column of categories as well")
+    labels, edges, _ = bin_edges(bins if bins is not None else "month" if dated else 10, scale)
+    if len(edges) > MOST_BINS + 1:
+        raise ArgumentError("bins", bins, f"at most {MOST_BINS} of them")
+    return TrendRequest(
+        curator=curator,
+        guarantee=guarantee,
+        bits=bits,
+        measured=None if named is None else Measured.from_column(curator, named, of),
+        over=scale,
+        place=place,
+        labels=labels,
+        edges=edges,
+        per=choice("per", per, DAYS) if dated else "",
+    )
