@@ -73,9 +73,9 @@ class Draft:
     @property
     def question(self) -> str:
         """The question in words, without its condition."""
-        by = self.arguments.get("by", self.arguments.get("between"))
-        values = self.arguments.get("values")
-        places = ("time",) if "time" in self.arguments else ("rows", "column", "columns")
+        timed, values = "time" in self.arguments, self.arguments.get("values")
+        by = self.arguments.get("by", self.arguments.get("between") if timed else None)
+        places = ("time",) if timed else ("rows", "column", "columns")
         asked = [self.arguments.get(argument) for argument in places]
         given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
         names = [one if isinstance(one, str) else format_value(one) for one in given]
