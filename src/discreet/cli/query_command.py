@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.arguments import probability
+from discreet.arguments import choice, probability
 from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import check_columns, declared_schema, open_source, parse_limit, parse_numbers
@@ -29,6 +29,7 @@ from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
 from discreet.statistics import Counts
+from discreet.statistics.statistic import OF
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
@@ -81,6 +82,12 @@ def query(
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show the cost only; nothing is spent.")] = False,
     level: Annotated[float, typer.Option("--level", help="The level of the interval around each number.")] = 0.95,
+    of: Annotated[
+        str,
+        typer.Option(
+            "--of", help="What the interval is about: these rows, or the population that they are a sample of."
+        ),
+    ] = "rows",
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Quantiles: the step of the values.")] = None,
     q: Annotated[
@@ -116,6 +123,7 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
+    choice("of", of, OF)
     schema = declared_schema(declared)
     groups = _parse_names(by or [], schema.names)
     flags = {
@@ -128,6 +136,8 @@ def query(
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
+    if of == "population":
+        arguments |= _for_population(statistic)
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
@@ -150,8 +160,8 @@ def query(
         if pricing is not None and preview:
             return _price_output(pricing)
         if pricing is None or not pricing.admitted:
-            return _answer_output(getattr(tried, asked)(**arguments), level)  # raises where it is not admitted
-    return _answer_output(getattr(database(ledger), asked)(**arguments), level)
+            return _answer_output(getattr(tried, asked)(**arguments), level, of)  # raises where it is not admitted
+    return _answer_output(getattr(database(ledger), asked)(**arguments), level, of)
 
 
 def _parse_names(texts: list[str], known: Sequence[str]) -> list[str]:
@@ -253,8 +263,18 @@ def _price_output(pricing: Any) -> CommandOutput:
     )
 
 
-def _answer_output(reply: Any, level: float) -> CommandOutput:
-    rows, about = reply.table(level), reply.which_rows
+def _for_population(statistic: str) -> dict[str, Any]:
+    """Return the arguments with which a statistic has intervals about the population; raise where it has none."""
+    if "population" in TAKEN[statistic]:
+        return {"population": True}
+    if not issubclass(NAMES[statistic].result, Counts) or "by" not in TAKEN[statistic]:
+        able = [name for name, taken in TAKEN.items() if "population" in taken]
+        raise ValueError(f"--of population: {statistic} has no such interval; ask for {', '.join(able)}, or histogram")
+    return {}
+
+
+def _answer_output(reply: Any, level: float, of: str = "rows") -> CommandOutput:
+    rows, about = reply.table(level, of), reply.which_rows
     head = [name for name in rows[0] if name != "which_rows"]  # it is shown once, above the table
     return CommandOutput(
         {
@@ -262,6 +282,7 @@ def _answer_output(reply: Any, level: float) -> CommandOutput:
             "which_rows": about,
             "answer": rows,
             "level": level,
+            "of": of,
             "guarantee": reply.guarantee,
             "share": reply.share,
             "left": reply.left,

@@ -45,6 +45,7 @@ PLACES = {
         "discreet.queries.moments.coded_moments": "CodedMoments",
         "discreet.queries.moments.components": "Components",
         "discreet.queries.moments.cosines": "Cosines",
+        "discreet.queries.moments.deviations": "DeviationSquares",
         "discreet.queries.moments.moments": "Moments Products Squares Sum Total",
         "discreet.queries.moments.principal_direction": "Energies Frame directions.Scatter=DirectionScatter",
         "discreet.queries.moments.scatter": "Scatter",

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer
+from discreet.arguments import ArgumentError, choice, integer, probability
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
@@ -26,8 +26,9 @@ from discreet.queries.question import Query
 from discreet.records.cells import format_day
 from discreet.scales import ColumnScale, as_days, place_of
 from discreet.statistics.groups import By, Groups, name_groups
+from discreet.statistics.population import each_interval, largest_clusters, share_interval
 from discreet.statistics.request import Request, check_scale, statistic, unwrap
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.statistic import OF, Statistic, group_facts
 
 Array = NDArray[np.float64]
 
@@ -112,12 +113,56 @@ class Counts(Statistic):
         total = counts.sum(axis=-1, keepdims=True)
         return np.asarray(np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 1.0 / counts.shape[-1]))
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
         """Return an interval for each number of rows that holds it with this probability.
 
-        It accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond the limit of a
-        unit.
+        With ``of="rows"`` it accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond
+        the limit of a unit. With ``of="population"`` it is for the number that as many rows have on average in the
+        population from which they were sampled: the interval of its share (``share_interval``) times their number.
         """
+        return super().interval(level, of)
+
+    def share_interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for each share: of these rows, or of the population from which they were sampled.
+
+        Shares are those of the categories or bins, within each group where there are groups; for numbers of rows by
+        group, those of the groups.
+
+        >>> from discreet import statistics
+        >>> counts = statistics.histogram([0.2] * 300 + [0.8] * 700, bins=2, epsilon=1.0, bounds=(0, 1))
+        >>> low, high = counts.share_interval(0.95, of="population")
+        >>> bool(low[0] < 0.3 < high[0])
+        True
+        """
+        probability("level", level)
+        clusters = 0 if choice("of", of, OF) == "rows" else largest_clusters(self.release.declared)
+        counts, noise = np.asarray(self.value), self._noise
+        if counts.ndim == 0:
+            raise ArgumentError(
+                "of", of, "shares of several counts, and this is one number of rows", write="histogram(…) or count(…, by=…)"
+            )
+        rows = self.release.size.rows if counts.ndim == 1 else None
+
+        def interval(place: tuple[int, ...]) -> tuple[float, float]:
+            return share_interval(noise, counts[place[:-1]], place[-1], rows, clusters, level)
+
+        return each_interval(counts, interval)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        if np.ndim(self.value) == 0:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since a number of rows is not sampled; ask for shares",
+                write="histogram(…) or count(…, by=…)",
+            )
+        counts = np.asarray(self.value)
+        rows = self.release.size.rows if counts.ndim == 1 else None
+        total = np.maximum(counts.sum(axis=-1, keepdims=True) if rows is None else float(rows), 0.0)
+        low, high = self.share_interval(level, "population")
+        return total * low, total * high
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         half = self._noise.half_width(level)
         return unwrap(np.maximum(self.value - half, 0.0)), unwrap(np.maximum(self.value + half, 0.0))
 
