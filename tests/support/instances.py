@@ -52,6 +52,7 @@ from discreet.queries.moments.cosines import Cosines, heat_weights, power_weight
 from discreet.queries.moments.deviations import DeviationSquares
 from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies
+from discreet.queries.objectives.curvatures import MarginCurvature
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
@@ -291,6 +292,15 @@ def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[An
     return [Total(Box(*pair)) for pair in ends]
 
 
+def _curvature_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    ball, box = Ball(radius, center=rng.normal(size=d) * radius), Box(np.full(d, -radius), np.full(d, radius))
+    return [
+        MarginCurvature(Features(ball, 0.0), np.zeros(d), 2),
+        MarginCurvature(Features(ball, 0.3), 4.0 * rng.standard_normal(d + 1), 2, 1),
+        MarginCurvature(Features(box, 0.6), 0.5 * rng.standard_normal(d + 1), 2),
+    ]
+
+
 def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     """Return queries to search: small and large θ, both losses, few and several classes, own coordinates."""
     ball = Ball(radius, center=rng.normal(size=d) * radius)
@@ -430,6 +440,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Products: lambda rng, d, radius: [Products(Ball(radius, center=np.zeros(d)), counted) for counted in (False, True)],
     Squares: _squares_instances,
     Total: _total_instances,
+    MarginCurvature: _curvature_instances,
     MarginGradient: _gradients_instances,
     ColumnSums: _column_sums_wide,
     FourierCount: _fourier_choice_few,

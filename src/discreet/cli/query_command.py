@@ -267,8 +267,9 @@ def _for_population(statistic: str) -> dict[str, Any]:
     """Return the arguments with which a statistic has intervals about the population; raise where it has none."""
     if "population" in TAKEN[statistic]:
         return {"population": True}
-    if not issubclass(NAMES[statistic].result, Counts) or "by" not in TAKEN[statistic]:
-        able = [name for name, taken in TAKEN.items() if "population" in taken]
+    counts = issubclass(NAMES[statistic].result, Counts) and "by" in TAKEN[statistic]
+    if not counts and "interval_kind" not in TAKEN[statistic]:
+        able = [name for name, taken in TAKEN.items() if {"population", "interval_kind"} & taken]
         raise ValueError(f"--of population: {statistic} has no such interval; ask for {', '.join(able)}, or histogram")
     return {}
 

@@ -128,7 +128,6 @@ class RankArguments(ColumnArguments, total=False):
     step: float | None
     interval: float | None
     interval_kind: str
-    population: bool
 
 
 class Questions(ABC, Generic[Returned]):

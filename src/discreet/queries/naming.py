@@ -49,6 +49,7 @@ PLACES = {
         "discreet.queries.moments.moments": "Moments Products Squares Sum Total",
         "discreet.queries.moments.principal_direction": "Energies Frame directions.Scatter=DirectionScatter",
         "discreet.queries.moments.scatter": "Scatter",
+        "discreet.queries.objectives.curvatures": "MarginCurvature",
         "discreet.queries.objectives.gradients": "MarginGradient",
         "discreet.queries.objectives.labelled_rows": "Features",
         "discreet.queries.objectives.margin_losses": "HuberHinge Logistic",

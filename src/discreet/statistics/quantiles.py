@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
 
 INTERVALS = 0.4  # share of ε for the ends of the intervals
-COUNTED = 0.05  # share of ε for the number of rows, where it is asked for
+COUNTED = 0.05  # share of ε for the number of rows, where it is needed and not public
 KINDS = ("approximate", "worst-case")  # of intervals
 RATIO, STEPS = 1.5, 55  # ratio and number of the distances of an end's candidates: down to 2⁻³¹ of the bounds
 
@@ -87,9 +87,8 @@ class Quantile(Statistic):
         What they are made of was drawn together with the values, for one level; they can have lower ones. With
         ``of="rows"`` they are about the quantile of these rows and account for the noise. With ``of="population"`` they
         are about that of the population from which they were sampled, and account for the sampling too; this needs
-        approximate intervals and, where the number of rows is private, ``median(…, population=True)``. Approximate
-        intervals assume that rows are about evenly spread around the quantile. Worst-case ones hold with at least their
-        level, and are the same for all lower levels.
+        approximate intervals. Approximate intervals assume that rows are about evenly spread around the quantile.
+        Worst-case ones hold with at least their level, and are the same for all lower levels.
         """
         return super().interval(level, of)
 
@@ -117,13 +116,6 @@ class Quantile(Statistic):
                 "population",
                 "of='rows', since worst-case intervals say nothing of the density of the rows; ask again",
                 write="interval_kind='approximate'",
-            )
-        if self._spans.rows is None:
-            raise ArgumentError(
-                "of",
-                "population",
-                "of='rows', since the number of rows is private and was not released; ask again",
-                write="median(…, population=True), and likewise for other quantiles",
             )
         return self._spanned(self._spans, level, population=True)
 
@@ -176,15 +168,12 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     interval : float or None
         The level of the intervals; None for no intervals.
     interval_kind : str
-    population : bool
-        Whether the rows are counted where their number is not public, for intervals about the population.
     """
 
     levels: tuple[float, ...]
     step: float | None
     interval: float | None
     interval_kind: str = "approximate"
-    population: bool = False
 
     kind: ClassVar[type[Any]]  # the class of the answers
     argument: ClassVar[str] = "column"
@@ -205,10 +194,6 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         if self.interval is not None and probability("interval", self.interval) == 0.0:
             raise ArgumentError("interval", self.interval, "a level in (0, 1), or None for no interval")
         choice("interval_kind", self.interval_kind, KINDS)
-        if not isinstance(self.population, bool):
-            raise ArgumentError("population", self.population, "True or False")
-        if self.population and (self.interval is None or self.interval_kind != "approximate"):
-            raise ArgumentError("population", True, "approximate intervals", write="interval=0.95")
 
     @property
     def interval_level(self) -> float | None:
@@ -237,8 +222,8 @@ class AnyQuantileRequest(ColumnRequest[Result]):
 
     @property
     def _count_share(self) -> float:
-        """The share of ε for the number of rows, where it is asked for and not public."""
-        return COUNTED if self.population and self.rows is None else 0.0
+        """The share of ε for the number of rows, where it is needed and not public."""
+        return COUNTED if self.interval_kind == "approximate" and self.rows is None else 0.0
 
     def plan(self) -> Inquiry[Result]:
         """Return questions of the same form as those that will be asked, which depend on earlier releases."""
@@ -306,7 +291,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             scales=scales,
             end_scales=np.array([1.0 / one.way.eta(one, loss, setting) for one in asked]),
             reaches=np.array([rows[q, True] for q in levels]),
-            rows=None if number is None else np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
+            rows=np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
             clusters=setting.max_rows,
             grid=(self.scales[0].low, self.scales[0].high, self.step),
         )
@@ -448,7 +433,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     ) -> tuple[Array, Array, list[Release]]:
         """Draw both ends of the intervals, of shape (groups, sorted levels), and return them with the releases.
 
-        Ends are moved so that each interval contains its value.
+        Those of worst-case intervals are moved so that each interval contains its value.
         """
         ends, releases = {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
@@ -456,6 +441,9 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             steps = self._steps(result[:, place], up=up) if worst else self._scale
             releases.append(measure(self._end(q, steps, up, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
+            if not worst:
+                ends[up][:, place] = values
+                continue
             ends[up][:, place] = np.maximum(values, result[:, place]) if up else np.minimum(values, result[:, place])
         return ends[False], ends[True], releases
 
@@ -523,7 +511,6 @@ def quantiles(
     step: float | None = None,
     interval: float | None = 0.95,
     interval_kind: str = "approximate",
-    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -555,10 +542,8 @@ def quantiles(
     interval_kind : {"approximate", "worst-case"}
         ``"approximate"``: intervals that hold with about their level where rows are about evenly spread around the
         quantile, or values have a declared ``step``. ``"worst-case"``: intervals that hold with at least their level
-        whatever the rows are, about eight times as wide.
-    population : bool
-        Whether to count the rows where their number is private, with a twentieth of ε (from the share of the
-        intervals), for ``interval(level, of="population")``.
+        whatever the rows are, and are about ten times as wide. Where the number of rows is private, the approximate ones
+        count them, with a twentieth of ε out of their two fifths.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -583,7 +568,6 @@ def quantiles(
         "interval": interval,
         "several": True,
         "interval_kind": interval_kind,
-        "population": population,
     }
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
@@ -601,7 +585,6 @@ def quantile(
     step: float | None = None,
     interval: float | None = 0.95,
     interval_kind: str = "approximate",
-    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -616,7 +599,7 @@ def quantile(
     True
     """
     options: dict[str, Any] = {"levels": _check_levels("q", [q]), "step": step, "interval": interval, "several": False}
-    options |= {"interval_kind": interval_kind, "population": population}
+    options["interval_kind"] = interval_kind
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -632,7 +615,6 @@ def median(
     step: float | None = None,
     interval: float | None = 0.95,
     interval_kind: str = "approximate",
-    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -648,7 +630,7 @@ def median(
     (True, True)
     """
     options: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
-    options |= {"interval_kind": interval_kind, "population": population}
+    options["interval_kind"] = interval_kind
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -664,7 +646,6 @@ def interquartile_range(
     step: float | None = None,
     interval: float | None = 0.95,
     interval_kind: str = "approximate",
-    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[QuantileRange]:
@@ -682,5 +663,5 @@ def interquartile_range(
     True
     """
     options: dict[str, Any] = {"levels": (0.25, 0.75), "step": step, "interval": interval}
-    options |= {"interval_kind": interval_kind, "population": population}
+    options["interval_kind"] = interval_kind
     return QuantileRangeRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
