@@ -139,7 +139,9 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
             self.directions_ = line.directions
             last = self.releases_[-1]
             rows = released_rows(last, "counts" if "counts" in last.parts else "count")
-            clusters = float(curator.setting.max_rows)  # rows of one person are dependent: see ``statistics.population``
+            clusters = float(
+                curator.setting.max_rows
+            )  # rows of one person are dependent: see ``statistics.population``
             self.covariances_ = np.stack([line.noise_covariance, line.sampling_covariance * clusters / rows])
             if line.directions < NOTHING:
                 warnings.warn(

@@ -170,7 +170,9 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
             )
         minimum, release = self.releases_[-2:]
         asked, question, loss = minimum.question, release.question, minimum.loss
-        assert isinstance(asked, Minimum) and isinstance(question, MarginCurvature) and isinstance(loss, ObjectiveLoss)
+        assert isinstance(asked, Minimum)
+        assert isinstance(question, MarginCurvature)
+        assert isinstance(loss, ObjectiveLoss)
         theta, size = minimum["theta"][0], asked.features.size
         noise = noise_std(release, "curvature") / 4.0
         values, vectors = np.linalg.eigh(release["curvature"] / 4.0)
@@ -183,8 +185,10 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         estimate, covariance = theta + asked.ridge * inverse @ theta, inverse @ inner @ inverse
         # H has noise E itself: to first order it moves the estimate by −λH⁻¹EH⁻¹θ̂.
         pull = inverse @ theta
-        covariance += (asked.ridge * noise) ** 2 / 2.0 * (
-            float(pull @ pull) * inverse @ inverse + np.outer(inverse @ pull, inverse @ pull)
+        covariance += (
+            (asked.ridge * noise) ** 2
+            / 2.0
+            * (float(pull @ pull) * inverse @ inverse + np.outer(inverse @ pull, inverse @ pull))
         )
         space = self._space if self.bounds is None else space_of(self.bounds).for_columns(self.n_features_in_)
         offset, scale = np.asarray(space.center), np.asarray(space.scale)
@@ -209,7 +213,7 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
     @property
     def n_iter_(self) -> int:
         """The number of gradients that were released; 1 for the other methods. A solver's own are not reported."""
-        return max(1, sum(release.query == MarginGradient.name for release in self.releases_))
+        return max(1, [release.query for release in self.releases_].count(MarginGradient.name))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each row."""

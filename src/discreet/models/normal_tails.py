@@ -4,10 +4,10 @@ Let L have the Laplace distribution of scale b, and Z be normal with standard de
 
     P(L + Z > x) = Φ(−x/s) + ½·e^(s²/(2b²))·[e^(−x/b)·Φ(x/s − s/b) − e^(x/b)·Φ(−x/s − s/b)].
 
-For several scales b_i the characteristic function Π 1/(1 + b_i²t²) is Σ A_i/(1 + b_i²t²) by partial fractions, with A_i
-the product over j ≠ i of b_i²/(b_i² − b_j²). So the tail is Σ A_i times that of L_i + Z. Scales that are equal are taken
-a little apart, upwards. Scales that hardly matter beside the rest, and those beyond the five largest, are normal to a
-good approximation, and are added to s².
+For several scales b_i the characteristic function Π 1/(1 + b_i²t²) is Σ A_i/(1 + b_i²t²) by partial fractions, with
+A_i the product over j ≠ i of b_i²/(b_i² − b_j²). So the tail is Σ A_i times that of L_i + Z. Scales that are equal are
+taken a little apart, upwards. Scales that hardly matter beside the rest, and those beyond the five largest, are normal
+to a good approximation, and are added to s².
 """
 
 from __future__ import annotations

@@ -139,7 +139,10 @@ class Counts(Statistic):
         counts, noise = np.asarray(self.value), self._noise
         if counts.ndim == 0:
             raise ArgumentError(
-                "of", of, "shares of several counts, and this is one number of rows", write="histogram(…) or count(…, by=…)"
+                "of",
+                of,
+                "shares of several counts, and this is one number of rows",
+                write="histogram(…) or count(…, by=…)",
             )
         rows = self.release.size.rows if counts.ndim == 1 else None
 

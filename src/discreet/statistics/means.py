@@ -87,7 +87,7 @@ class Mean(Statistic):
         return super().interval(level, of)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
-        return self._each_interval(lambda release, box: _interval(release, box, level))
+        return self._each_interval(_interval, level)
 
     def _population_interval(self, level: float) -> tuple[Any, Any]:
         if "square" not in self.release.parts:
@@ -97,11 +97,13 @@ class Mean(Statistic):
                 "of='rows', since the releases have no second moment; ask again",
                 write="mean(…, population=True)",
             )
-        return self._each_interval(lambda release, box: _population_interval(release, box, level))
+        return self._each_interval(_population_interval, level)
 
-    def _each_interval(self, interval: Callable[[Release, Box], tuple[Array, Array]]) -> tuple[Any, Any]:
+    def _each_interval(
+        self, interval: Callable[[Release, Box, float], tuple[Array, Array]], level: float
+    ) -> tuple[Any, Any]:
         releases = self.releases[-len(self._boxes) :]
-        ends = [interval(release, box) for release, box in zip(releases, self._boxes, strict=True)]
+        ends = [interval(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
         lower, upper = (to_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*ends, strict=True))
         return self._shaped(lower), self._shaped(upper)
 

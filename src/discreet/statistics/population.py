@@ -1,7 +1,7 @@
 """Intervals for the population that the rows were sampled from: noise and sampling error together.
 
-**A mean.** Rows y have the population mean μ and variance σ². Let S̃ be the released sum and Ñ the number of rows, public
-or released. Then S̃ − μÑ is the sum of noise of a known distribution, as for the mean of the rows (``means``), and of
+**A mean.** Rows y have the population mean μ and variance σ². Let S̃ be the released sum and Ñ the number of rows,
+public or released. Then S̃ − μÑ is the sum of noise of a known distribution, as for the mean of the rows (``means``), and of
 Σ(y − μ), which is about normal with variance n·σ². The interval consists of all μ for which
 
     P(|noise + √(nσ²)·Z| ≥ |S̃ − μÑ|) ≥ 1 − level.
@@ -97,7 +97,7 @@ def population_tail(
     """
     count = np.maximum(np.asarray(rows, dtype=np.float64), 0.0)[..., None]
     sampling = np.sqrt(count * np.asarray(variances))
-    return noise_normal_tail(noise, coefficients, sampling, np.asarray(distance)[..., None]).mean(axis=-1)
+    return np.asarray(noise_normal_tail(noise, coefficients, sampling, np.asarray(distance)[..., None]).mean(axis=-1))
 
 
 def bisect_boundary(start: float, end: float, outside: Callable[[float], bool]) -> float:

@@ -1,7 +1,7 @@
 """Approximate intervals of quantiles, from three draws at known distances in rank.
 
-Beside the value v, drawn at the rank q·n of the rows, two values x₋ and x₊ are drawn h rows below and above it. Around the
-quantile let rows be about evenly spread. Then a draw of the exponential mechanism with weights e^(−η·|rank error|)
+Beside the value v, drawn at the rank q·n of the rows, two values x₋ and x₊ are drawn h rows below and above it. Around
+the quantile let rows be about evenly spread. Then a draw of the exponential mechanism with weights e^(−η·|rank error|)
 misses its rank by a Laplace variable of scale 1/η. Let R be that of v, and T that of x₊. The point v + λ(x₊ − v) has
 the rank q·n + (1 − λ)R + λ(h + T), so it is above the quantile of the rows unless
 
@@ -17,17 +17,17 @@ that point, but a binomial number; its variance h·λ·|1 − λ| is added, as t
 added as a normal one. With persons of up to m rows it is m·n·q(1 − q) at most (``population``); weights in [0, 1] can
 only make it smaller.
 
-**Where rows are not evenly spread** the interval is approximate. If one of x₋ and x₊ is more than ``LOPSIDED`` times as
-far from v as the other, there may be a gap on that side, and the interval reaches to that point itself. So it does on
-both sides if they are apart by more than a share ``FAR`` of the bounds. Where the column has a step, the ends are
+**Where rows are not evenly spread** the interval is approximate. If one of x₋ and x₊ is more than ``LOPSIDED`` times
+as far from v as the other, there may be a gap on that side, and the interval reaches to that point itself. So it does
+on both sides if they are apart by more than a share ``FAR`` of the bounds. Where the column has a step, the ends are
 rounded outwards.
 
-**Where rows are too few** for ε and for the width of the bounds, the mechanism draws anywhere: between the outermost row
-and a bound there are so many candidates that together they outweigh those near the quantile. A rank error of all rows on
-one side, n·min(q, 1 − q), has a weight of e^(−η·n·min(q, 1 − q)) for each candidate, and there are (high − low)/s times
-as many such candidates as in the space s of one row near the quantile, of which (x₊ − x₋)/(2h) is an estimate. Unless
-the product of the two is below e^(−``SURE``), the interval consists of the bounds. An end that is on the wrong side of v
-shows the same, and the interval then reaches the bound on that side.
+**Where rows are too few** for ε and for the width of the bounds, the mechanism draws anywhere: between the outermost
+row and a bound there are so many candidates that together they outweigh those near the quantile. A rank error of all
+rows on one side, n·min(q, 1 − q), has a weight of e^(−η·n·min(q, 1 − q)) for each candidate, and there are
+(high − low)/s times as many such candidates as in the space s of one row near the quantile, of which (x₊ − x₋)/(2h) is
+an estimate. Unless the product of the two is below e^(−``SURE``), the interval consists of the bounds. An end that is
+on the wrong side of v shows the same, and the interval then reaches the bound on that side.
 """
 
 from __future__ import annotations

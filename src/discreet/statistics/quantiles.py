@@ -9,9 +9,9 @@ the density of the rows there, which is private.
   ``quantile_spans`` derives them. The two values are quantiles some rows below and above.
 - *Worst-case* ones (``"worst-case"``) hold whatever the rows are, and so they are wide. Given a drawn value v, the
   candidates for an end are v minus (or plus) distances that shrink geometrically: about sixty candidates, however wide
-  the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up; so an end for the rounded
-  rows is also one for the rows themselves. Artificial rows are added at the far end, their number chosen so that the
-  interval holds with the requested level.
+  the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up; so an end for the
+  rounded rows is also one for the rows themselves. Artificial rows are added at the far end, their number chosen so
+  that the interval holds with the requested level.
 """
 
 from __future__ import annotations
@@ -542,8 +542,8 @@ def quantiles(
     interval_kind : {"approximate", "worst-case"}
         ``"approximate"``: intervals that hold with about their level where rows are about evenly spread around the
         quantile, or values have a declared ``step``. ``"worst-case"``: intervals that hold with at least their level
-        whatever the rows are, and are about ten times as wide. Where the number of rows is private, the approximate ones
-        count them, with a twentieth of ε out of their two fifths.
+        whatever the rows are, and are far wider. Where the number of rows is private, the approximate ones count them,
+        with a twentieth of ε out of their two fifths.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -108,8 +108,8 @@ class Covariance(Statistic):
     def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
         """Return an interval for each value that holds it with about this probability.
 
-        With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the direct
-        method it holds with at least this probability. With ``of="population"`` it is about the population from which
+        With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
+        direct method it holds with at least this probability. With ``of="population"`` it is about the population from which
         they were sampled, and accounts for the sampling too; this needs ``variance(…, population=True)``. Neither
         accounts for clipping.
         """
@@ -285,7 +285,7 @@ class Deviations:
     def _interval(self, level: float, clusters: float) -> tuple[Array, Array]:
         noise = self.release.noise
         assert noise is not None  # additive
-        total, count, rows, a = self._measured
+        total, count, _, a = self._measured
         weights = a, self.release.parts["first"].weight
         variances, coefficients = variances_from_squares(self.release)  # of z
         stds = math.sqrt(noise.variance) * np.sqrt((coefficients**2).sum(axis=-1))

@@ -178,7 +178,9 @@ class Statistic(Answer):
         ['value', 'low', 'high']
         """
         value, axes = np.asarray(self.value), self._axes()
-        low, high = (np.broadcast_to(end, value.shape) for end in self.interval(*((level,) if of == "rows" else (level, of))))
+        low, high = (
+            np.broadcast_to(end, value.shape) for end in self.interval(*((level,) if of == "rows" else (level, of)))
+        )
         about = {} if self.which_rows is None else {"which_rows": self.which_rows}
         rows = []
         for place in np.ndindex(value.shape):

@@ -44,7 +44,10 @@ class Totals(Statistic):
 
     def _population_interval(self, level: float) -> tuple[Any, Any]:
         raise ArgumentError(
-            "of", "population", "of='rows', since a sum grows with the sample; ask for", write="mean(…, population=True)"
+            "of",
+            "population",
+            "of='rows', since a sum grows with the sample; ask for",
+            write="mean(…, population=True)",
         )
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:

@@ -289,7 +289,9 @@ class _Whitened:
         sampling = residual * (spread * values) @ spread.T
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
         own = self.scale**2 * np.array([self.mean_noise * float(w @ w), residual if self.offset.any() else 0.0])
-        covariances = [_with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)]
+        covariances = [
+            _with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)
+        ]
         directions = float(share @ completion.identified)
         return Line(weights, intercept, np.sqrt(squares), ridge, directions, covariances[0], covariances[1])
 

@@ -25,8 +25,8 @@ class DeviationSquares(Query):
     the mean of u². With R the distance from m to the farther of the bounds, z = 2u/R² − 1.
 
     *Bounds.* m lies between the bounds, so |x − m| ≤ R and z is in [−1, 1]. A row contributes what it would contribute
-    to ``Squares`` with z in place of y. The proof there uses of y only that it lies in [−1, 1], so its bounds hold, also
-    for two rows with different centres. Both ends are attained: z = −1 at x = m, and z = 1 at the farther bound.
+    to ``Squares`` with z in place of y. The proof there uses of y only that it lies in [−1, 1], so its bounds hold,
+    also for two rows with different centres. Both ends are attained: z = −1 at x = m, and z = 1 at the farther bound.
 
     Parameters
     ----------
