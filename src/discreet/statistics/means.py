@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -165,8 +165,9 @@ def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
             start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-            lower[place] = bisect_boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
-            upper[place] = bisect_boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
+            here = partial(outside, total=total, count=count)
+            lower[place] = bisect_boundary(start, -edge, here)
+            upper[place] = bisect_boundary(start, edge, here)
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
     return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
 

@@ -1,8 +1,8 @@
 """Intervals for the population that the rows were sampled from: noise and sampling error together.
 
 **A mean.** Rows y have the population mean μ and variance σ². Let S̃ be the released sum and Ñ the number of rows,
-public or released. Then S̃ − μÑ is the sum of noise of a known distribution, as for the mean of the rows (``means``), and of
-Σ(y − μ), which is about normal with variance n·σ². The interval consists of all μ for which
+public or released. Then S̃ − μÑ is the sum of noise of a known distribution, as for the mean of the rows (``means``),
+and of Σ(y − μ), which is about normal with variance n·σ². The interval consists of all μ for which
 
     P(|noise + √(nσ²)·Z| ≥ |S̃ − μÑ|) ≥ 1 − level.
 

@@ -109,8 +109,8 @@ class Covariance(Statistic):
         """Return an interval for each value that holds it with about this probability.
 
         With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
-        direct method it holds with at least this probability. With ``of="population"`` it is about the population from which
-        they were sampled, and accounts for the sampling too; this needs ``variance(…, population=True)``. Neither
+        direct method it holds with at least this probability. With ``of="population"`` it is about the population from
+        which they were sampled, and accounts for the sampling too; this needs ``variance(…, population=True)``. Neither
         accounts for clipping.
         """
         return super().interval(level, of)
