@@ -67,7 +67,7 @@ def test_a_lower_level_is_narrower_and_a_higher_one_is_refused():
     result = statistics.quantiles(np.linspace(0.0, 100.0, 5000), [0.25, 0.75], epsilon=1.0, bounds=(0, 100))
     narrow, wide = result.interval(0.5), result.interval(0.95)
     assert (narrow[1] - narrow[0] < wide[1] - wide[0]).all()
-    with pytest.raises(ValueError, match="expected at most 0.95"):
+    with pytest.raises(ValueError, match=r"expected at most 0\.95"):
         result.interval(0.99)
 
 
@@ -127,4 +127,4 @@ def test_the_tail_of_laplace_and_normal_is_that_of_draws():
         draws = normal * rng.standard_normal(400_000) + sum(one * rng.laplace(size=400_000) for one in scales)
         for beyond in (0.5, 2.0, 5.0):
             share = float((np.abs(draws) > beyond).mean())
-            assert abs(float(laplace_normal_tail(scales, normal, beyond)) - share) < 0.008
+            assert abs(float(laplace_normal_tail(scales, normal, beyond)) - share) < 0.012
