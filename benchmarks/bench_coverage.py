@@ -4,7 +4,7 @@
 
 Rows are drawn again and again from a known population, and the distribution of a release is simulated: the exact sums
 of a sample with draws of the noise, or draws of the exponential mechanism. Intervals are those of the library.
-Regressions are fitted with the library itself, a quarter (2,000 rows) or a tenth (20,000) as often. A line of the table
+Regressions are fitted with the library itself, half (2,000 rows) or a quarter (20,000) as often. A line of the table
 is a kind of data and a number of rows; it has the least and the largest coverage over ε = 0.3, 1 and 3, both relations,
 and Laplace and Gaussian noise.
 """
@@ -312,7 +312,7 @@ def regressions(repeats: int, rng: np.random.Generator) -> Iterator[dict[str, An
         for rows in FITTED:
             for epsilon in EPSILONS:
                 held = np.zeros(len(truth))
-                number = max(repeats // (4 if rows == FITTED[0] else 10), 1)
+                number = max(repeats // (2 if rows == FITTED[0] else 4), 1)
                 for _ in range(number):
                     X = rng.normal(size=(rows, 3)) @ MIXING
                     line = X @ truth[:-1] + truth[-1]

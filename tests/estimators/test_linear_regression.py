@@ -127,7 +127,16 @@ class TestPrivacy:
         assert not curator.ledger.history()
 
     def test_nothing_exact_is_kept(self):
-        public = {"coef_", "intercept_", "noise_", "ridge_", "directions_", "n_features_in_"}
+        public = {
+            "coef_",
+            "intercept_",
+            "noise_",
+            "ridge_",
+            "directions_",
+            "covariances_",
+            "unshrunk_",
+            "n_features_in_",
+        }
         public |= {"unit_", "guarantee_", "losses_", "releases_"}
         assert {name for name in vars(fitted(random_state=None)) if name.endswith("_")} == public
 

@@ -70,8 +70,10 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         They do not include the sampling error of the rows, nor the bias along directions that are not identified, where
         ``coef_`` is that of the minimum-norm line (then ``directions_`` is below d).
     covariances_ : array of shape (2, d + 1, d + 1), or None
-        The covariance of the coefficients and the intercept, in the last place: by noise, and by sampling. None for
-        models that earlier versions wrote.
+        The covariance of ``unshrunk_``: by noise, and by sampling. None for models that earlier versions wrote.
+    unshrunk_ : array of shape (d + 1,), or None
+        The coefficients before the ridge shrinks them and, in the last place, the intercept. Intervals are centred at
+        them, since shrinkage makes ``coef_`` smaller on average.
     ridge_ : float
         The ridge that was added to the variances of the features, in the coordinates of the last round.
     directions_ : float
@@ -142,6 +144,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
             clusters = float(
                 curator.setting.max_rows
             )  # rows of one person are dependent: see ``statistics.population``
+            self.unshrunk_ = line.unshrunk
             self.covariances_ = np.stack([line.noise_covariance, line.sampling_covariance * clusters / rows])
             if line.directions < NOTHING:
                 warnings.warn(
@@ -205,8 +208,8 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         return rows, self._target(), values, None
 
     _plots = ("coefficients", "noise")
-    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_")
-    _added: ClassVar[Mapping[str, Any]] = {"covariances_": None}
+    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_", "unshrunk_")
+    _added: ClassVar[Mapping[str, Any]] = {"covariances_": None, "unshrunk_": None}
 
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a linear regression."""
@@ -215,9 +218,12 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
             raise ArgumentError("coef_, noise_", UNSHOWN, f"{d} numbers each, and no negative standard deviation")
         if self.covariances_ is not None and (
-            self.covariances_.shape != (2, d + 1, d + 1) or np.any(np.diagonal(self.covariances_, 0, 1, 2) < 0.0)
+            self.unshrunk_ is None
+            or self.unshrunk_.shape != (d + 1,)
+            or self.covariances_.shape != (2, d + 1, d + 1)
+            or np.any(np.diagonal(self.covariances_, 0, 1, 2) < 0.0)
         ):
-            raise ArgumentError("covariances_", UNSHOWN, f"two matrices of {d + 1} rows, and no negative variance")
+            raise ArgumentError("covariances_, unshrunk_", UNSHOWN, f"{d + 1} coefficients and variances of them")
         for name in ("intercept_", "ridge_", "directions_"):
             if not isinstance(getattr(self, name), float):
                 raise ArgumentError(name, getattr(self, name), "a number")
@@ -226,15 +232,17 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         return bool(self.fit_intercept)
 
     def _coefficient_errors(self, of: str) -> tuple[Array, Array]:
-        """Return coefficients and their covariance, as for least squares with a constant residual variance, and noise.
+        """Return coefficients without shrinkage, and their covariance.
 
-        With persons of up to m rows the part of sampling is m times as large, which bounds it whatever the dependence.
+        It is that of least squares with a constant residual variance, and of the noise. With persons of up to m rows
+        the part of sampling is m times as large, which bounds it whatever the dependence.
         """
         if self.covariances_ is None:
             raise ValueError("covariances_: an earlier version wrote this model without them; fit it again")
         covariance = self.covariances_.sum(axis=0) if of == "population" else self.covariances_[0]
         number = len(self.coef_) + self._has_intercept()
-        return np.append(self.coef_, self.intercept_)[:number], covariance[:number, :number]
+        assert self.unshrunk_ is not None  # it comes with the covariances
+        return self.unshrunk_[:number], covariance[:number, :number]
 
     def predict(self, X: Any) -> Array:
         """Return X·coef + intercept for each row, in the target's own units: its exponential for a log column."""

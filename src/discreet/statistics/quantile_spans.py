@@ -26,8 +26,9 @@ rounded outwards.
 row and a bound there are so many candidates that together they outweigh those near the quantile. A rank error of all
 rows on one side, n·min(q, 1 − q), has a weight of e^(−η·n·min(q, 1 − q)) for each candidate, and there are
 (high − low)/s times as many such candidates as in the space s of one row near the quantile, of which (x₊ − x₋)/(2h) is
-an estimate. Unless the product of the two is below e^(−``SURE``), the interval consists of the bounds. An end that is
-on the wrong side of v shows the same, and the interval then reaches the bound on that side.
+an estimate. Unless the product of the two is below e^(−``SURE``), the interval consists of the bounds. If x₋ or x₊ is
+on the wrong side of v, by chance or for this reason, the larger of both distances takes its place, and the interval
+reaches as far as that; if both are, it consists of the bounds.
 """
 
 from __future__ import annotations
@@ -108,8 +109,11 @@ class QuantileSpans:
         factor = span_factor(scales, float(self.end_scales[place]), reach, spread, level)
         if down + up > FAR * (most - least):
             factor = max(factor, 1.0)
-        low = v - down * (max(factor, 1.0) if down > LOPSIDED * up else factor) if down >= 0.0 else least
-        high = v + up * (max(factor, 1.0) if up > LOPSIDED * down else factor) if up >= 0.0 else most
+        if down < 0.0 and up < 0.0:
+            return least, most
+        wider = max(factor, 1.0)
+        low = v - (max(-down, up) * wider if down < 0.0 else down * (wider if down > LOPSIDED * up else factor))
+        high = v + (max(-up, down) * wider if up < 0.0 else up * (wider if up > LOPSIDED * down else factor))
         return low, high
 
 

@@ -223,7 +223,8 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     @property
     def _count_share(self) -> float:
         """The share of ε for the number of rows, where it is needed and not public."""
-        return COUNTED if self.interval_kind == "approximate" and self.rows is None else 0.0
+        needed = self.interval is not None and self.interval_kind == "approximate"
+        return COUNTED if needed and self.rows is None else 0.0
 
     def plan(self) -> Inquiry[Result]:
         """Return questions of the same form as those that will be asked, which depend on earlier releases."""

@@ -49,7 +49,8 @@ DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # share of ε for the determinants: w
 GENEROUS = 10.0  # ε above which the chosen ridge stays constant: with a smaller one float errors would dominate
 SMALLEST = 1e-7  # least pure ε of one minimum; below it the noise has no grid
 CURVATURE = 0.25  # share of the squared budget left by the coordinates for the curvature, where it is released
-LESS = 0.25  # the ridge where the curvature is released, relative to the usual one, since its effect is removed
+LESS = 0.15  # the ridge where the curvature is released, relative to the usual one, since its effect is removed
+INFERRED_DETERMINANT = 0.05  # share of ε for the determinants there
 SOLVER = 0.03  # μ that covers the solver's error, relative to the μ of the noise
 
 
@@ -120,7 +121,9 @@ class PrivateMinimum(Method[LinearScores]):
             return math.sqrt(self._std * curvature / expected)
         return max(
             (self._std / expected) ** 2 * (LESS if self.inference else 1.0),
-            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.guarantee.epsilon)),
+            self._least_ridge(
+                (INFERRED_DETERMINANT if self.inference else DETERMINANT) * min(1.0, GENEROUS / self.guarantee.epsilon)
+            ),
         )
 
     def _least_ridge(self, share: float) -> float:

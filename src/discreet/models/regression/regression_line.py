@@ -175,8 +175,10 @@ class Line:
     directions : float
         The effective number of directions: the sum of their shrinkage factors times γ. d where noise is small, 0 where
         there is nothing but noise.
+    unshrunk : array of shape (d + 1,)
+        The weights and, in the last place, the intercept, before shrinkage: what intervals are centred at.
     noise_covariance : array of shape (d + 1, d + 1)
-        Of the weights and, in the last place, the intercept, caused by noise.
+        Of ``unshrunk``, caused by noise.
     sampling_covariance : array of shape (d + 1, d + 1)
         The same, caused by sampling, times the number of rows: as for least squares with a constant residual variance.
     """
@@ -186,6 +188,7 @@ class Line:
     noise: Array
     ridge: float
     directions: float
+    unshrunk: Array
     noise_covariance: Array
     sampling_covariance: Array
 
@@ -293,7 +296,8 @@ class _Whitened:
             _with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)
         ]
         directions = float(share @ completion.identified)
-        return Line(weights, intercept, np.sqrt(squares), ridge, directions, covariances[0], covariances[1])
+        estimate = np.append(weights, intercept)
+        return Line(weights, intercept, np.sqrt(squares), ridge, directions, estimate, covariances[0], covariances[1])
 
 
 def _with_intercept(covariance: Array, offset: Array, own: float) -> Array:
@@ -329,7 +333,16 @@ def fit_noise_aware(moments: RegressionMoments, target: int, *, intercept: bool)
     share = values / (values + ridges)  # g/(g + λ)
     gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
     completion = Completion.minimum_norm(share * along, identified, gram, share_stds * share * np.abs(along))
-    return white.line(completion, share, values, float(np.median(ridges)))
+    line = white.line(completion, share, values, float(np.median(ridges)))
+    plain = white.line(
+        Completion.minimum_norm(along, identified, gram, share_stds * np.abs(along)), np.ones(d), values, 0.0
+    )
+    return replace(
+        line,
+        unshrunk=plain.unshrunk,
+        noise_covariance=plain.noise_covariance,
+        sampling_covariance=plain.sampling_covariance,
+    )
 
 
 def fit_adassp(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
