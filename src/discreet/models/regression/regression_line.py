@@ -209,8 +209,8 @@ class _Whitened:
     covariance : array of shape (d + 1, d + 1)
     noises, frames : arrays of shape (K,) and (K, d + 1, d + 1)
         v_k and W_k.
-    mean_noise : float
-        The variance of a coordinate of the mean; 0 without an intercept, whose moments are about 0.
+    mean_covariance : array of shape (d + 1, d + 1)
+        The noise of the mean; 0 without an intercept, where moments are about 0.
     """
 
     back: Array
@@ -221,7 +221,7 @@ class _Whitened:
     covariance: Array
     noises: Array
     frames: Array
-    mean_noise: float
+    mean_covariance: Array
 
     @classmethod
     def from_moments(cls, moments: RegressionMoments, target: int, intercept: bool) -> _Whitened:
@@ -239,7 +239,8 @@ class _Whitened:
             noises, frames = np.append(noises, more), np.concatenate([frames, np.eye(len(mean))[None]])
         offset = mean if intercept else np.zeros_like(mean)
         back, own = np.linalg.inv(factor[:-1, :-1]).T, factor[-1, :-1]
-        units, spread = moments.units[order[:-1]], moments.mean_noise if intercept else 0.0
+        spread = np.einsum("k,kij->ij", moments.mean_noises * intercept, frames[: len(moments.mean_noises)])
+        units = moments.units[order[:-1]]
         return cls(back, units, offset, own, float(factor[-1, -1]), covariance, noises, frames, spread)
 
     def rotate(self, vectors: Array) -> _Whitened:
@@ -252,6 +253,7 @@ class _Whitened:
             own=vectors.T @ self.own,
             covariance=turn.T @ self.covariance @ turn,
             frames=turn.T @ self.frames @ turn,
+            mean_covariance=turn.T @ self.mean_covariance @ turn,
         )
 
     @property
@@ -291,7 +293,7 @@ class _Whitened:
         residual = max(float(w @ self.covariance @ w), LEAST)  # of z_t, relative to s²
         sampling = residual * (spread * values) @ spread.T
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
-        own = self.scale**2 * np.array([self.mean_noise * float(w @ w), residual if self.offset.any() else 0.0])
+        own = self.scale**2 * np.array([w @ self.mean_covariance @ w, residual if self.offset.any() else 0.0])
         covariances = [
             _with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)
         ]
