@@ -129,7 +129,16 @@ class TestPrivacy:
         assert not curator.ledger.history()
 
     def test_nothing_exact_is_kept(self):
-        public = {"coef_", "intercept_", "noise_", "ridge_", "directions_", "n_features_in_"}
+        public = {
+            "coef_",
+            "intercept_",
+            "noise_",
+            "ridge_",
+            "directions_",
+            "covariances_",
+            "unshrunk_",
+            "n_features_in_",
+        }
         public |= {"unit_", "guarantee_", "losses_", "releases_"}
         assert {name for name in vars(fitted(random_state=None)) if name.endswith("_")} == public
 
@@ -294,7 +303,7 @@ class TestRobustness:
     @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), -np.eye(3), 1e9 * np.ones((3, 3)), np.eye(3)], ids=str)
     def test_whatever_was_released_a_line_comes_out(self, line, noise, covariance):
         frames, mean = np.array([np.diag([100.0, 1.0, 1.0]), np.eye(3)]), np.array([1.0, -1.0, 0.5])
-        moments = RegressionMoments(mean, covariance, noise, np.array([0.1, 1.0]) * noise, frames, np.ones(3))
+        moments = RegressionMoments(mean, covariance, noise, *[np.array([0.1, 1.0]) * noise] * 2, frames, np.ones(3))
         for intercept in (True, False):
             result = line(moments, 1, intercept=intercept)
             assert np.all(np.isfinite([*result.weights, result.intercept, *result.noise, result.ridge]))

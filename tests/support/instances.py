@@ -53,8 +53,10 @@ from discreet.queries.moments.clipped_moments import (
 from discreet.queries.moments.coded_moments import CodedMoments
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
+from discreet.queries.moments.deviations import DeviationSquares
 from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies
+from discreet.queries.objectives.curvatures import MarginCurvature
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
@@ -342,6 +344,17 @@ def _squares_instances(rng: np.random.Generator, d: int, radius: float) -> list[
     return result + [Squares(boxes[0], True, tuple(rng.dirichlet(np.ones(3)))) for _ in range(4)]
 
 
+def _deviation_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    box, shares = Box([-radius], [radius]), (0.3, 1.0, 0.1)
+    return [
+        DeviationSquares(box, False, shares, (0.0,)),
+        DeviationSquares(box, True, shares, (0.7 * radius,)),
+        DeviationSquares(box, True, tuple(rng.dirichlet(np.ones(3))), (-radius,)),
+        DeviationSquares(box, True, shares, (-0.9 * radius, 0.0, radius), ((0, 3),)),
+        Grouped(DeviationSquares(box, True, shares, (-0.5 * radius, 0.5 * radius), ((0, 2),)), 2, 0),
+    ]
+
+
 def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     low = np.abs(rng.normal(size=d)) * radius
     high = low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d)
@@ -352,6 +365,15 @@ def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[An
         (-high, -low),
     ]
     return [Total(Box(*pair)) for pair in ends]
+
+
+def _curvature_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    ball, box = Ball(radius, center=rng.normal(size=d) * radius), Box(np.full(d, -radius), np.full(d, radius))
+    return [
+        MarginCurvature(Features(ball, 0.0), np.zeros(d), 2),
+        MarginCurvature(Features(ball, 0.3), 4.0 * rng.standard_normal(d + 1), 2, 1),
+        MarginCurvature(Features(box, 0.6), 0.5 * rng.standard_normal(d + 1), 2),
+    ]
 
 
 def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -492,6 +514,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ClassSums: _class_sums_instances,
     CodedMoments: _coded_moments_instances,
     Cosines: _cosines_instances,
+    DeviationSquares: _deviation_instances,
     DirectionScatter: lambda rng, d, radius: [
         DirectionScatter(space, basis) for space, basis in _directions_bases(rng, d, radius)
     ],
@@ -517,6 +540,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Products: lambda rng, d, radius: [Products(Ball(radius, center=np.zeros(d)), counted) for counted in (False, True)],
     Squares: _squares_instances,
     Total: _total_instances,
+    MarginCurvature: _curvature_instances,
     MarginGradient: _gradients_instances,
     EventSums: _event_sums_instances,
     ColumnSums: _column_sums_wide,

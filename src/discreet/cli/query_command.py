@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.arguments import probability
+from discreet.arguments import choice, probability
 from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import check_columns, declared_schema, open_source, parse_limit, parse_numbers
@@ -29,6 +29,7 @@ from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
 from discreet.statistics import Counts, Crosstab, SchemaCheck, Statistic
+from discreet.statistics.statistic import OF
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {
@@ -96,6 +97,12 @@ def query(
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show the cost only; nothing is spent.")] = False,
     level: Annotated[float, typer.Option("--level", help="The level of the interval around each number.")] = 0.95,
+    of: Annotated[
+        str,
+        typer.Option(
+            "--of", help="What the interval is about: these rows, or the population that they are a sample of."
+        ),
+    ] = "rows",
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Quantiles: the step of the values.")] = None,
     q: Annotated[
@@ -139,6 +146,7 @@ def query(
     probability("level", level)  # before anything is spent
     if whole and not issubclass(NAMES[statistic].result, Counts | SchemaCheck):
         raise ValueError(f"--whole: {statistic} does not take it; it is for counts")
+    choice("of", of, OF)
     schema = declared_schema(declared)
     groups = _parse_names(by or [], schema.names)
     flags = {
@@ -152,6 +160,8 @@ def query(
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
+    if of == "population":
+        arguments |= _for_population(statistic)
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
@@ -177,8 +187,8 @@ def query(
             return _price_output(pricing)
         if pricing is None or not pricing.admitted:
             # It raises where it is not admitted.
-            return _answer_output(getattr(tried, asked)(**arguments), level, whole=whole)
-    return _answer_output(getattr(database(ledger), asked)(**arguments), level, whole=whole)
+            return _answer_output(getattr(tried, asked)(**arguments), level, of, whole=whole)
+    return _answer_output(getattr(database(ledger), asked)(**arguments), level, of, whole=whole)
 
 
 def _parse_names(texts: list[str], known: Sequence[str]) -> list[str]:
@@ -311,10 +321,23 @@ def _price_output(pricing: Any) -> CommandOutput:
     )
 
 
-def _answer_output(reply: Any, level: float, *, whole: bool) -> CommandOutput:
+def _for_population(statistic: str) -> dict[str, Any]:
+    """Return the arguments with which a statistic has intervals about the population; raise where it has none."""
+    taken, result = TAKEN[statistic], NAMES[statistic].result
+    if "population" in taken:
+        return {"population": True}
+    counts = issubclass(result, Counts) and "by" in taken
+    own = issubclass(result, Statistic) and result.speaks_of_population
+    if not counts and not own and "interval_kind" not in taken:
+        able = [name for name, taken in TAKEN.items() if {"population", "interval_kind"} & taken]
+        raise ValueError(f"--of population: {statistic} has no such interval; ask for {', '.join(able)}, or histogram")
+    return {}
+
+
+def _answer_output(reply: Any, level: float, of: str = "rows", *, whole: bool) -> CommandOutput:
     reply = reply.whole() if whole else reply
     table = reply.statistic
-    rows = table.table(level, margins=True) if isinstance(table, Crosstab) else reply.table(level)
+    rows = table.table(level, of, margins=True) if isinstance(table, Crosstab) else reply.table(level, of)
     about = reply.which_rows
     head = [name for name in rows[0] if name != "which_rows"]  # it is shown once, above the table
     return CommandOutput(
@@ -323,6 +346,7 @@ def _answer_output(reply: Any, level: float, *, whole: bool) -> CommandOutput:
             "which_rows": about,
             "answer": rows,
             "level": level,
+            "of": of,
             "guarantee": reply.guarantee,
             "noise": reply.priced.noise,
             "share": reply.share,

@@ -116,13 +116,13 @@ class Reply:
         """The answer, in the data's own units."""
         return self.statistic.value
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold the exact values of ``which_rows`` with this probability."""
-        return self.statistic.interval(level)
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return intervals that hold the values of ``which_rows``, or of the population, with this probability."""
+        return self.statistic.interval(level) if of == "rows" else self.statistic.interval(level, of)
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number of the answer: its labels, value and interval."""
-        return self.statistic.table(level)
+        return self.statistic.table(level) if of == "rows" else self.statistic.table(level, of)
 
     def to_dict(self) -> dict[Any, Any]:
         """Return the values by their labels."""

@@ -142,6 +142,7 @@ class RankArguments(ColumnArguments, total=False):
 
     step: float | None
     interval: float | None
+    interval_kind: str
 
 
 class Questions(ABC, Generic[Returned]):
@@ -182,7 +183,9 @@ class Questions(ABC, Generic[Returned]):
         def sum(self, columns: Any, **request: Unpack[ColumnArguments]) -> Returned:
             """Return sums of columns."""
 
-        def mean(self, columns: Any, *, loose: bool = False, **request: Unpack[ColumnArguments]) -> Returned:
+        def mean(
+            self, columns: Any, *, loose: bool = False, population: bool = False, **request: Unpack[ColumnArguments]
+        ) -> Returned:
             """Return means of columns; geometric means for columns on a log scale."""
 
         def trimmed_mean(
@@ -190,7 +193,14 @@ class Questions(ABC, Generic[Returned]):
         ) -> Returned:
             """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
 
-        def variance(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Returned:
+        def variance(
+            self,
+            columns: Any,
+            *,
+            method: str = "one-shot",
+            population: bool = False,
+            **request: Unpack[ColumnArguments],
+        ) -> Returned:
             """Return variances of columns."""
 
         def covariance(

@@ -59,6 +59,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             )
         curator, name, values = self._open_with_target(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
+        self._check_classes(len(values))
         space = curator.space if self.bounds is None else space_of(self.bounds).for_columns(curator.space.dimension)
 
         def take(result: LinearScores) -> None:
@@ -67,6 +68,9 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             self.coef_, self.intercept_ = _reorder(result, order)
 
         return self._plan_method(self._method(curator, len(values)), curator, take, space)
+
+    def _check_classes(self, classes: int) -> None:
+        """Raise where the parameters do not fit the number of classes."""
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
         """Return the method that the parameters request."""
@@ -79,6 +83,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             self._coordinates(curator),
             curator.setting.max_rows,
             ridge,
+            inference=bool(getattr(self, "inference", False)),
         )
 
     def _coordinates(self, curator: Curator) -> Coordinates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
+from discreet.estimators.coefficient_table import CoefficientInference
 from discreet.estimators.fitted_columns import numeric_columns
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
+from discreet.models.noisy_sums import released_rows
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments, UnitMoments
 from discreet.models.regression.regression_line import fit_adassp, fit_noise_aware
 from discreet.records import Bounds, Box, Number, space_of
@@ -33,7 +35,7 @@ NOTHING = 0.01  # effective directions below which ``fit`` warns
 NARROW, WIDE = 1e-100, 1e100  # limits on the widths of bounds, whose squares must be floats
 
 
-class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
+class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     """Least squares under differential privacy: y ≈ X·coef + intercept.
 
     Features and target are measured together; the line follows from released moments and costs nothing more. A ridge
@@ -67,6 +69,11 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         Standard deviations of the noise in ``coef_``, from the noise distributions of the releases, to first order.
         They do not include the sampling error of the rows, nor the bias along directions that are not identified, where
         ``coef_`` is that of the minimum-norm line (then ``directions_`` is below d).
+    covariances_ : array of shape (2, d + 1, d + 1), or None
+        The covariance of ``unshrunk_``: by noise, and by sampling. None for models that earlier versions wrote.
+    unshrunk_ : array of shape (d + 1,), or None
+        The coefficients before the ridge shrinks them and, in the last place, the intercept. Intervals are centred at
+        them, since shrinkage makes ``coef_`` smaller on average.
     ridge_ : float
         The ridge that was added to the variances of the features, in the coordinates of the last round.
     directions_ : float
@@ -132,6 +139,13 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             )
             self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
             self.directions_ = line.directions
+            last = self.releases_[-1]
+            rows = released_rows(last, "counts" if "counts" in last.parts else "count")
+            clusters = float(
+                curator.setting.max_rows
+            )  # rows of one person are dependent: see ``statistics.population``
+            self.unshrunk_ = line.unshrunk
+            self.covariances_ = np.stack([line.noise_covariance, line.sampling_covariance * clusters / rows])
             if line.directions < NOTHING:
                 warnings.warn(
                     f"the fit is dominated by noise: epsilon={self.epsilon!r} is too small for these columns, no "
@@ -194,7 +208,8 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         return rows, self._target(), values, None
 
     _plots = ("coefficients", "noise")
-    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
+    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_", "unshrunk_")
+    _added: ClassVar[Mapping[str, Any]] = {"covariances_": None, "unshrunk_": None}
 
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a linear regression."""
@@ -202,9 +217,32 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         d = self.n_features_in_
         if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
             raise ArgumentError("coef_, noise_", UNSHOWN, f"{d} numbers each, and no negative standard deviation")
+        if self.covariances_ is not None and (
+            self.unshrunk_ is None
+            or self.unshrunk_.shape != (d + 1,)
+            or self.covariances_.shape != (2, d + 1, d + 1)
+            or np.any(np.diagonal(self.covariances_, 0, 1, 2) < 0.0)
+        ):
+            raise ArgumentError("covariances_, unshrunk_", UNSHOWN, f"{d + 1} coefficients and variances of them")
         for name in ("intercept_", "ridge_", "directions_"):
             if not isinstance(getattr(self, name), float):
                 raise ArgumentError(name, getattr(self, name), "a number")
+
+    def _has_intercept(self) -> bool:
+        return bool(self.fit_intercept)
+
+    def _coefficient_errors(self, of: str) -> tuple[Array, Array]:
+        """Return coefficients without shrinkage, and their covariance.
+
+        It is that of least squares with a constant residual variance, and of the noise. With persons of up to m rows
+        the part of sampling is m times as large, which bounds it whatever the dependence.
+        """
+        if self.covariances_ is None:
+            raise ValueError("covariances_: an earlier version wrote this model without them; fit it again")
+        covariance = self.covariances_.sum(axis=0) if of == "population" else self.covariances_[0]
+        number = len(self.coef_) + self._has_intercept()
+        assert self.unshrunk_ is not None  # it comes with the covariances
+        return self.unshrunk_[:number], covariance[:number, :number]
 
     def predict(self, X: Any) -> Array:
         """Return X·coef + intercept for each row, in the target's own units: its exponential for a log column."""

@@ -36,7 +36,7 @@ from discreet.guarantees import Loss
 from discreet.noise import Bits
 from discreet.records import Box
 from discreet.statistics.groups import By
-from discreet.statistics.means import bisect_boundary
+from discreet.statistics.population import bisect_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.spreads import Covariance, CovarianceRequest, count_rows
 from discreet.statistics.statistic import Statistic
@@ -69,7 +69,7 @@ class Correlation(Statistic):
 
     _kind: ClassVar[str] = "spread"
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each correlation of these rows that holds it with about this probability.
 
         It accounts for the noise, but not for clipping or for how these people were sampled. Where noise has drowned a
@@ -116,10 +116,10 @@ class Correlation(Statistic):
         result &= ~np.eye(variances.shape[1], dtype=np.bool_)
         return result.reshape(np.shape(self.value))
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number; ``drowned`` says whether its interval is [−1, 1] because of the noise."""
         lost = np.asarray(self.drowned(level)).ravel().tolist()
-        return [row | {"drowned": one} for row, one in zip(super().table(level), lost, strict=True)]
+        return [row | {"drowned": one} for row, one in zip(super().table(level, of), lost, strict=True)]
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         return [*super()._axes(), ("with", self.columns)]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, choice, probability
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
@@ -24,8 +24,9 @@ from discreet.queries.counts.table_queries import SideBySide
 from discreet.queries.question import Query
 from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.groups import By, Groups, name_groups
+from discreet.statistics.population import each_interval, largest_clusters, share_interval
 from discreet.statistics.request import Request, statistic, unwrap
-from discreet.statistics.statistic import TABLE_COLUMNS, Statistic, group_facts
+from discreet.statistics.statistic import OF, TABLE_COLUMNS, Statistic, group_facts
 from discreet.statistics.statistic_plots import plot_counts
 
 Array = NDArray[np.float64]
@@ -65,12 +66,17 @@ class Counts(Statistic):
         total = counts.sum(axis=-1, keepdims=True)
         return np.asarray(np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 1.0 / counts.shape[-1]))
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
         """Return an interval for each number of rows that holds it with this probability.
 
-        It accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond the limit of a
-        unit. It always holds ``value``: below 0 it ends at 0, or at a value that is less.
+        With ``of="rows"`` it accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond
+        the limit of a unit, and always holds ``value``. With ``of="population"`` it is for the number that as many rows
+        have on average in the population from which they were sampled: the interval of its share (``share_interval``)
+        times their number.
         """
+        return super().interval(level, of)
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         low, high = count_interval(self.value, self.measured, self._noise.half_width(level))
         return unwrap(low), unwrap(high)
 
@@ -95,6 +101,49 @@ class Counts(Statistic):
         to the declared bounds.
         """
         return None if self.edges is None or self._column is None else tuple(self._column.cells)
+
+    def share_interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for each share: of these rows, or of the population from which they were sampled.
+
+        Shares are those of the categories or bins, within each group where there are groups; for numbers of rows by
+        group, those of the groups.
+
+        >>> from discreet import statistics
+        >>> counts = statistics.histogram([0.2] * 300 + [0.8] * 700, bins=2, epsilon=1.0, bounds=(0, 1))
+        >>> low, high = counts.share_interval(0.95, of="population")
+        >>> bool(low[0] < 0.3 < high[0])
+        True
+        """
+        probability("level", level)
+        clusters = 0 if choice("of", of, OF) == "rows" else largest_clusters(self.release.declared)
+        counts, noise = np.asarray(self.value), self._noise
+        if counts.ndim == 0:
+            raise ArgumentError(
+                "of",
+                of,
+                "shares of several counts, and this is one number of rows",
+                write="histogram(…) or count(…, by=…)",
+            )
+        rows = self.release.size.rows if counts.ndim == 1 else None
+
+        def interval(place: tuple[int, ...]) -> tuple[float, float]:
+            return share_interval(noise, counts[place[:-1]], place[-1], rows, clusters, level)
+
+        return each_interval(counts, interval)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        if np.ndim(self.value) == 0:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since a number of rows is not sampled; ask for shares",
+                write="histogram(…) or count(…, by=…)",
+            )
+        counts = np.asarray(self.value)
+        rows = self.release.size.rows if counts.ndim == 1 else None
+        total = np.maximum(counts.sum(axis=-1, keepdims=True) if rows is None else float(rows), 0.0)
+        low, high = self.share_interval(level, "population")
+        return total * low, total * high
 
     def _shown_with_rows(self) -> str:
         return describe_count(self._shown(), self.release.declared)
@@ -143,11 +192,11 @@ class Histograms(Counts):
         """Return the dictionary of each column's histogram, by the names of the columns."""
         return {name: one.to_dict() for name, one in zip(self.columns, self._each, strict=True)}
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number, with its column and its bin or category."""
         rows = []
         for name, one in zip(self.columns, self._each, strict=True):
-            for row in one.table(level):
+            for row in one.table(level, of):
                 renamed = {"bin" if key == axis_name(name) else key: cell for key, cell in row.items()}
                 rows.append({"column": name, **renamed})
         return rows

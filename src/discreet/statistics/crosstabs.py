@@ -134,7 +134,7 @@ class Crosstab(Statistic):
             exact = name == "total" and self._total is not None
             yield name, value if exact else np.minimum(low, value), value if exact else np.maximum(high, value)
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for the number of each cell that holds it with this probability, or a greater one.
 
         It is about the noise of what was measured, and holds the shown value. It accounts for the rows that count
@@ -148,17 +148,17 @@ class Crosstab(Statistic):
         ends = list(self._ends(level))[1:]
         return {name: (self._ungrouped(low), self._ungrouped(high)) for name, low, high in ends}
 
-    def table(self, level: float = 0.95, *, margins: bool = False) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows", *, margins: bool = False) -> list[dict[str, Any]]:
         """Return a row for each number, with its labels, value and interval; ``pandas.DataFrame`` accepts the result.
 
         Parameters
         ----------
-        level : float
-            Of the intervals.
+        level, of : float, str
+            As in ``interval``.
         margins : bool
             Whether rows for the margins follow those of the cells. The label of what was summed over is then None.
         """
-        rows = super().table(level)
+        rows = super().table(level, of)
         if not margins:
             return rows
         ends, names = {name: (low, high) for name, low, high in self._ends(level)}, [name for name, _ in self._axes()]
@@ -232,9 +232,9 @@ class MeanCrosstab(Crosstab):
             low, high = (_own_units(np.clip(end, -1.0, 1.0), self._scale) for end in ends)
             yield name, np.minimum(low, value), np.maximum(high, value)
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each mean of these rows, clipped to the bounds, as ``Mean.interval`` does."""
-        return super().interval(level)
+        return super()._rows_interval(level)
 
     def _shown_with_rows(self) -> str:
         return Statistic._shown_with_rows(self)

@@ -61,11 +61,7 @@ class SchemaCheck(Statistic):
         """The names of the five states of a cell."""
         return STATES
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return an interval for each number of rows that holds it with this probability; about the noise alone.
-
-        It always holds ``value``.
-        """
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         half = np.full(self.value.shape, self._noise.half_width(level))
         half[self.numbers :, 1:3] = 0.0
         return count_interval(self.value, self.measured, half)
@@ -75,11 +71,11 @@ class SchemaCheck(Statistic):
         measured = self.value if self.measured is None else self.measured
         return replace(self, value=round_counts(measured), measured=measured)
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number, without the states that a category cannot have."""
         labels = self.columns[self.numbers :]
         impossible = [(name, state) for name in labels for state in self.states[1:3]]
-        return [row for row in super().table(level) if (row["column"], row["state"]) not in impossible]
+        return [row for row in super().table(level, of) if (row["column"], row["state"]) not in impossible]
 
     @property
     def shares(self) -> Any:

@@ -18,7 +18,7 @@ every mean lies within them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
@@ -27,26 +27,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.adaptors import Within
-from discreet.queries.moments.moments import Moments
+from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.question import Query
 from discreet.queries.ranks.column_steps import Scale
 from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.groups import By
+from discreet.statistics.population import bisect_boundary, each_interval, largest_clusters, mean_interval
 from discreet.statistics.request import ColumnRequest, Request, check_scale, statistic
+from discreet.statistics.spreads import variances_from_squares
 from discreet.statistics.statistic import Statistic, to_own_units
 
 Array = NDArray[np.float64]
 
 COUNTED = 0.25  # a², the share of the budget for the count
 RANGE = 0.25  # share of ε that finds a range where bounds are loose
+SQUARED, SQUARED_COUNTED = 1.0 / 9.0, 1.0 / 16.0  # share of the squares relative to the sum's, where they are measured
 TRIMMING = 0.4  # share of ε for the two quantiles of a trimmed mean
 GUESS = 1000  # rows, where their number is private; only accuracy depends on it
 
@@ -71,16 +74,36 @@ class Mean(Statistic):
             own.append(Box(*(to_own_units(np.asarray(end), these) for end in (box.low, box.high))))
         return tuple(own)
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return an interval for each mean of these rows, clipped to ``bounds``, that holds it with this probability.
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for each mean of rows clipped to ``bounds`` that holds it with this probability.
 
-        It accounts for the noise, but not for clipping or for how these people were sampled. The interval of a trimmed
-        mean is for the mean of the rows within ``bounds``, the two quantiles as they were drawn. It does not account
-        for the noise of these quantiles. For a geometric mean the ends are the exponentials of those for the mean of
-        the logarithms. For dates they are days since 1970-01-01.
+        With ``of="rows"`` it is about the mean of these rows and accounts for the noise. With ``of="population"`` it is
+        about that of the population from which they were sampled, and accounts for the sampling too; this needs
+        ``mean(…, population=True)``. Neither accounts for clipping. The interval of a trimmed mean is for the mean of
+        the rows within ``bounds``, the two quantiles as they were drawn. It does not account for the noise of these
+        quantiles. For a geometric mean the ends are the exponentials of those for the mean of the logarithms. For dates
+        they are days since 1970-01-01.
         """
+        return super().interval(level, of)
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
+        return self._each_interval(_interval, level)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        if "square" not in self.release.parts:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since the releases have no second moment; ask again",
+                write="mean(…, population=True)",
+            )
+        return self._each_interval(_population_interval, level)
+
+    def _each_interval(
+        self, interval: Callable[[Release, Box, float], tuple[Array, Array]], level: float
+    ) -> tuple[Any, Any]:
         releases = self.releases[-len(self._boxes) :]
-        ends = [_interval(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
+        ends = [interval(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
         lower, upper = (to_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*ends, strict=True))
         return self._shaped(lower), self._shaped(upper)
 
@@ -134,7 +157,6 @@ def _sums(release: Release) -> tuple[Array, Array | None, Array]:
 
 def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
     """Return the ends of the interval for each group and column, as the module derives them."""
-    probability("level", level)
     sums, counts, rows = _sums(release)
     noise, b = release.noise, release.parts["first"].weight
     assert noise is not None  # additive
@@ -185,26 +207,45 @@ def ratio_interval(
     return bisect_boundary(start, -edge, outside), bisect_boundary(start, edge, outside)
 
 
-def bisect_boundary(start: float, end: float, outside: Any) -> float:
-    """Return the point between start and end at which ``outside`` becomes true; the end where it never does."""
-    if not outside(end):
-        return end
-    inside, out = start, end
-    for _ in range(60):
-        middle = (inside + out) / 2.0
-        inside, out = (inside, middle) if outside(middle) else (middle, out)
-    return out
+def _population_interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
+    """Return the ends of the interval for the population (``population``), for each group; of a single column."""
+    sums, counts, rows = _sums(release)
+    noise, clusters = release.noise, largest_clusters(release.declared)
+    assert noise is not None  # additive
+    a = math.inf if counts is None else release.parts["count"].weight
+    variances, coefficients = variances_from_squares(release)
+    stds = math.sqrt(noise.variance) * np.sqrt((coefficients**2).sum(axis=-1))
+
+    def interval(place: tuple[int, ...]) -> tuple[float, float]:
+        count = float((rows if counts is None else counts)[place[0], 0])
+        variance = float(variances[place]), float(stds[place])
+        weights = a, release.parts["first"].weight
+        return mean_interval(noise, weights, float(sums[place]), count, variance, clusters, level)
+
+    low, high = each_interval(sums, interval)
+    return np.asarray(box.from_unit(low)), np.asarray(box.from_unit(high))
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnyMeanRequest(ColumnRequest[Mean]):
-    """The common part of all requests for means."""
+    """The common part of all requests for means.
+
+    Attributes
+    ----------
+    population : bool
+        Whether second moments are measured as well, for intervals about the population.
+    """
+
+    population: bool = False
 
     kind: ClassVar[type[Mean]] = Mean  # the class of the answers
 
-    def moments(self, box: Box) -> Moments:
-        """Return the query for the means of rows clipped to a box."""
+    def moments(self, box: Box) -> Query:
+        """Return the query for the means of rows clipped to a box; for the population, a box of one column."""
         counted = COUNTED if self.rows is None else 0.0
+        if self.population:
+            squared = (SQUARED_COUNTED if counted else SQUARED) * (1.0 - counted)
+            return Squares(box, bool(counted), (counted or 1.0, 1.0 - counted, squared))
         return Moments(box, (counted, 1.0 - counted, 0.0))
 
     def quantile(self, place: int, column: ColumnScale, q: float) -> Quantiles:
@@ -224,10 +265,20 @@ class AnyMeanRequest(ColumnRequest[Mean]):
 class MeanRequest(AnyMeanRequest):
     """A request for means of columns, clipped to their declared bounds."""
 
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The loss of one question for all columns; for the population, of one for each column."""
+        return self.additive_losses(1.0, len(self.places)) if self.population else super().losses
+
     def plan(self) -> Inquiry[Mean]:
-        """Return one question for all columns."""
-        query = self.query(self.moments(self.box))
-        return self.make_inquiry([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
+        """Return one question for all columns; for the population, one for each column."""
+        boxes, places = [self.box], [self.places]
+        if self.population:
+            boxes, places = [Box([one.low], [one.high]) for one in self.scales], [(place,) for place in self.places]
+        queries = [self.query(self.moments(box), these) for box, these in zip(boxes, places, strict=True)]
+        return self.make_inquiry(
+            queries, lambda measure: self.answer([measure(query) for query in queries], boxes), "mean"
+        )
 
 
 class GeometricMeanRequest(MeanRequest):
@@ -357,6 +408,7 @@ def mean(
     by: By | None = None,
     weights: str | int | None = None,
     loose: bool = False,
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Mean]:
@@ -383,6 +435,10 @@ def mean(
         column is clipped to it (``bounds`` of the answer), and the remaining noise is relative to its width. For a
         column with a long tail the mean of the clipped rows is smaller than that of all rows; ``interval`` does not
         account for that.
+    population : bool
+        Whether to measure the second moments as well, for ``interval(level, of="population")``. The noise of the mean
+        grows: under replace-one by 2 % (Laplace) or not at all (Gaussian), where the number of rows is public; else by
+        up to 16 % (Laplace) or 3 % (Gaussian). Several columns are measured one by one.
     bits : Bits, optional
         Seeded bits, for a test. **Not private.**
     **declared
@@ -403,8 +459,10 @@ def mean(
     """
     if not isinstance(loose, bool):
         raise ArgumentError("loose", loose, "True or False")
+    if not isinstance(population, bool):
+        raise ArgumentError("population", population, "True or False")
     kind = LooseMeanRequest if loose else MeanRequest
-    return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)
+    return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, population=population)
 
 
 @statistic()

@@ -59,11 +59,11 @@ class MostFrequent(Statistic):
         outside = 1.0 - probability("level", level)
         return max(math.log(others / outside), 0.0) / self.eta
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Raise, since a category has no interval; ``rows_behind(level)`` says how sure it is."""
         raise ValueError(f"interval: a category has none; write rows_behind({level!r}), which says how sure it is")
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each group: its labels, the category, and by how many rows it may be behind."""
         about = {} if self.which_rows is None else {"which_rows": self.which_rows}
         behind = {"rows_behind": self.rows_behind(level)}

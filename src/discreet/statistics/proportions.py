@@ -33,7 +33,7 @@ from discreet.records.cells import category_key
 from discreet.records.declared.conditions import And, Membership, Not, NumberComparison, quote_name
 from discreet.scales import place_of
 from discreet.statistics.groups import By, Groups, name_groups
-from discreet.statistics.means import bisect_boundary
+from discreet.statistics.population import bisect_boundary
 from discreet.statistics.request import Request, check_weights, statistic, unwrap
 from discreet.statistics.statistic import Statistic, group_facts
 
@@ -52,7 +52,7 @@ class Proportion(Statistic):
 
     condition: str
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each share of these rows that holds it with this probability.
 
         It accounts for the noise, for the rows that count (``which_rows``), but not for how these people were sampled.

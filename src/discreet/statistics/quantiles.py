@@ -2,14 +2,16 @@
 
 Several quantiles are drawn level by level of a binary tree, the middle ones first, in all groups at once.
 
-**Intervals.** Part of ε draws a lower and an upper end of an interval for each quantile. The intervals hold whatever
-the rows are, and so they are wide. Without them the error of a quantile is unknown: it depends on the density of the
-rows there, which is private.
+**Intervals.** Part of ε draws two further values for each quantile. Without them its error is unknown: it depends on
+the density of the rows there, which is private.
 
-Given a drawn value v, the candidates for an end are v minus (or plus) distances that shrink geometrically: about sixty
-candidates, however wide the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up;
-so an end for the rounded rows is also one for the rows themselves. Artificial rows are added at the far end, their
-number chosen so that the interval holds with the requested level.
+- *Approximate* ones (``interval_kind="approximate"``) assume that rows are about evenly spread around the quantile;
+  ``quantile_spans`` derives them. The two values are quantiles some rows below and above.
+- *Worst-case* ones (``"worst-case"``) hold whatever the rows are, and so they are wide. Given a drawn value v, the
+  candidates for an end are v minus (or plus) distances that shrink geometrically: about sixty candidates, however wide
+  the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up; so an end for the
+  rounded rows is also one for the rows themselves. Artificial rows are added at the far end, their number chosen so
+  that the interval holds with the requested level.
 """
 
 from __future__ import annotations
@@ -25,21 +27,25 @@ from typing import Any, ClassVar, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, iterable, probability
+from discreet.arguments import ArgumentError, choice, iterable, probability
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
-from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
+from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import Bits
+from discreet.queries.counts.count_queries import Count
 from discreet.queries.ranks.column_steps import GridSteps, Scale
 from discreet.queries.ranks.quantile_queries import MOST_FLIPS, TIE_BITS, Quantiles, RankTarget, quantile_levels
 from discreet.statistics.groups import By
-from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
+from discreet.statistics.quantile_spans import REACH, SAMPLING, QuantileSpans
+from discreet.statistics.request import ColumnRequest, Request, planning_rows, statistic, unwrap
 from discreet.statistics.statistic import Statistic, group_facts
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
 
 INTERVALS = 0.4  # share of ε for the ends of the intervals
+COUNTED = 0.05  # share of ε for the number of rows, where it is needed and not public
+KINDS = ("approximate", "worst-case")  # of intervals
 RATIO, STEPS = 1.5, 55  # ratio and number of the distances of an end's candidates: down to 2⁻³¹ of the bounds
 
 
@@ -55,38 +61,78 @@ class Quantile(Statistic):
     levels : tuple of float
         The levels of the quantiles, from 0 to 1.
     ends : (array, array) or None
-        The ends of the intervals; None where none were drawn.
+        The ends of the intervals at ``level``; None where none were drawn.
     level : float or None
-        The probability with which each interval holds.
+        The level for which the intervals were drawn, and the largest that they can have.
     """
 
     levels: tuple[float, ...]
     ends: tuple[Any, Any] | None
     level: float | None
+    _spans: QuantileSpans | None  # what approximate intervals are made of; None for worst-case ones
+    _several: bool  # whether there is an axis of levels
 
     _kind: ClassVar[str] = "location"
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and, where it was drawn, its interval."""
         if self.ends is not None:
-            return super().table(level)
-        rows = replace(self, ends=(self.value, self.value), level=0.95).table(level=0.0)
+            return super().table(level, of)
+        rows = replace(self, ends=(self.value, self.value), level=0.95, _spans=None).table(level=0.0)
         return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in rows]
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return an interval for each quantile of these rows that holds it with at least this probability.
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for each quantile that holds it with this probability.
 
-        The intervals were drawn together with the values, for one level; for lower levels they are the same. They
-        account for the noise, but not for how these people were sampled.
+        What they are made of was drawn together with the values, for one level; they can have lower ones. With
+        ``of="rows"`` they are about the quantile of these rows and account for the noise. With ``of="population"`` they
+        are about that of the population from which they were sampled, and account for the sampling too; this needs
+        approximate intervals. Approximate intervals assume that rows are about evenly spread around the quantile.
+        Worst-case ones hold with at least their level, and are the same for all lower levels.
         """
+        return super().interval(level, of)
+
+    def _check_level(self, level: float) -> None:
         if self.ends is None or self.level is None:
             raise ValueError("interval=None: no interval was drawn; write for example median(…, interval=0.95)")
-        if probability("level", level) > self.level:
+        if level > self.level:
             raise ValueError(
                 f"level={level!r}: expected at most {self.level}, for which the interval was drawn; ask again with "
                 f"interval={level!r}"
             )
-        return self.ends
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
+        self._check_level(level)
+        if self._spans is None:
+            assert self.ends is not None
+            return self.ends
+        return self._spanned(self._spans, level, population=False)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        self._check_level(level)
+        if self._spans is None:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since worst-case intervals say nothing of the density of the rows; ask again",
+                write="interval_kind='approximate'",
+            )
+        return self._spanned(self._spans, level, population=True)
+
+    def _spanned(self, spans: QuantileSpans, level: float, *, population: bool) -> tuple[Any, Any]:
+        """Return approximate intervals in the shape and the units of ``value``."""
+        return self._ordered(*spans.interval(self._each_level(level), population=population), spans.levels)
+
+    def _each_level(self, level: float) -> float:
+        """Return the level of the interval of each quantile."""
+        return level
+
+    def _ordered(self, low: Array, high: Array, levels: tuple[float, ...]) -> tuple[Any, Any]:
+        """Return ends of shape (groups, sorted levels) in the shape and the units of ``value``."""
+        (scale,), order = self._scales, [levels.index(level) for level in self.levels]
+        ends = (scale.to_own(end)[:, order] if self._several else scale.to_own(end)[:, 0] for end in (low, high))
+        lower, upper = (unwrap(end if self.groups is not None else end[0]) for end in ends)
+        return lower, upper
 
     @property
     def _level(self) -> float:
@@ -102,6 +148,16 @@ class QuantileRange(Quantile):
 
     _kind: ClassVar[str] = "spread"
 
+    def _each_level(self, level: float) -> float:
+        """Return the level by the union bound, since both intervals must hold."""
+        return (1.0 + level) / 2.0
+
+    def _ordered(self, low: Array, high: Array, levels: tuple[float, ...]) -> tuple[Any, Any]:
+        """Return the ends of the distance."""
+        ends = (np.maximum(low[:, 1] - high[:, 0], 0.0), np.maximum(high[:, 1] - low[:, 0], 0.0))
+        lower, upper = (unwrap(end if self.groups is not None else end[0]) for end in ends)
+        return lower, upper
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnyQuantileRequest(ColumnRequest[Result]):
@@ -115,11 +171,13 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         The step of which all values are multiples, from the lower bound on; None for a fine grid.
     interval : float or None
         The level of the intervals; None for no intervals.
+    interval_kind : str
     """
 
     levels: tuple[float, ...]
     step: float | None
     interval: float | None
+    interval_kind: str = "approximate"
 
     kind: ClassVar[type[Any]]  # the class of the answers
     argument: ClassVar[str] = "column"
@@ -139,6 +197,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             object.__setattr__(self, "step", 1.0)
         if self.interval is not None and probability("interval", self.interval) == 0.0:
             raise ArgumentError("interval", self.interval, "a level in (0, 1), or None for no interval")
+        choice("interval_kind", self.interval_kind, KINDS)
 
     @property
     def interval_level(self) -> float | None:
@@ -158,21 +217,39 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         number, epsilon = len(self._tree), self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - INTERVALS)
         kind = PureLoss if number > 1 or self._flips else BoundedRangeLoss
         values = (kind(epsilon / number, self.guarantee.neighbors),) * number
-        return values if self.interval is None else (*values, *self.selection_losses(INTERVALS, 2 * len(self.levels)))
+        if self.interval is None:
+            return values
+        ends = self.selection_losses(INTERVALS - self._count_share, 2 * len(self.levels))
+        if not self._count_share:
+            return (*values, *ends)
+        return (*values, *ends, LaplaceLoss(self._count_share * self.guarantee.epsilon, self.guarantee.neighbors))
+
+    @property
+    def _count_share(self) -> float:
+        """The share of ε for the number of rows, where it is needed and not public."""
+        needed = self.interval is not None and self.interval_kind == "approximate"
+        return COUNTED if needed and self.rows is None else 0.0
 
     def plan(self) -> Inquiry[Result]:
         """Return questions of the same form as those that will be asked, which depend on earlier releases."""
         several, scale = len(self._tree) > 1, self._scale
         targets = [RankTarget(0.5, group, 0, self._last) for group in range(self._groups)]
         questions = [self._question(scale, targets, break_ties=several)] * len(self._tree)
-        rows = {} if self.interval_level is None else self._made_up_rows(self.interval_level)
+        worst = self.interval_kind == "worst-case"
+        rows = {} if self.interval_level is None else self._made_up_rows(self.interval_level, worst=worst)
+        count = Count() if self.groups is None else self.groups.ask(Count())
 
         def answer(measure: Measure) -> Result:
-            values, releases = self._draw(measure)
-            ends = None
+            values, scales, releases = self._draw(measure)
+            ends, spans = None, None
             if rows:
-                lower, upper, outer = self._draw_ends(measure, values, rows)
-                ends = self._unwrap(self.read(lower, upper)), self._unwrap(self.read(upper, lower))
+                lower, upper, outer = self._draw_ends(measure, values, rows, worst=worst)
+                if worst:
+                    ends = self._unwrap(self.read(lower, upper)), self._unwrap(self.read(upper, lower))
+                else:
+                    counted = [measure(count)] if self._count_share else []
+                    spans = self._make_spans(values, (lower, upper), scales, rows, counted)
+                    outer = [*outer, *counted]
                 releases = [*outer, *releases]  # the value is read from the last one
             result: Result = self.kind.from_releases(
                 self._unwrap(self.read(values, values)),
@@ -185,11 +262,49 @@ class AnyQuantileRequest(ColumnRequest[Result]):
                 levels=self.levels,
                 ends=ends,
                 level=self.interval,
+                _spans=spans,
+                _several=getattr(self, "several", False),
             )
-            return result
+            if spans is None:
+                return result
+            level = self.interval
+            return replace(result, ends=result._spanned(spans, level, population=False))  # type: ignore[type-var,attr-defined]
 
-        questions += [self._end(q, GridSteps((0.0, 1.0), up), 1.0) for q, up in rows]
-        return self.make_inquiry(questions, answer, "quantiles")
+        if worst:
+            questions += [self._end(q, GridSteps((0.0, 1.0), up), up, 1.0) for q, up in rows]
+        else:
+            questions += [self._end(q, scale, up, made_up) for (q, up), made_up in rows.items()]
+        return self.make_inquiry(questions + ([count] if self._count_share else []), answer, "quantiles")
+
+    def _make_spans(
+        self,
+        values: Array,
+        ends: tuple[Array, Array],
+        scales: list[list[tuple[float, ...]]],
+        rows: Mapping[tuple[float, bool], float],
+        counted: Sequence[Release],
+    ) -> QuantileSpans:
+        """Return what approximate intervals are made of."""
+        number = self.rows if not counted else counted[0]["count"].reshape(-1, 1)
+        loss, setting, levels = self._end_loss, self.curator.setting, tuple(self.sorted_levels)
+        asked = [self._end(q, self._scale, True, rows[q, True]) for q in levels]
+        return QuantileSpans(
+            values=values,
+            below=ends[0],
+            above=ends[1],
+            levels=levels,
+            scales=scales,
+            end_scales=np.array([1.0 / one.way.eta(one, loss, setting) for one in asked]),
+            reaches=np.array([rows[q, True] for q in levels]),
+            rows=np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
+            clusters=setting.max_rows,
+            grid=(self.scales[0].low, self.scales[0].high, self.step),
+        )
+
+    @property
+    def _end_loss(self) -> BoundedRangeLoss:
+        """The loss of an end."""
+        return self.selection_losses(INTERVALS - self._count_share, 2 * len(self.levels))[0]
 
     def _unwrap(self, values: Array) -> Any:
         """Drop the axis of groups where there are no groups."""
@@ -224,44 +339,59 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         return len(self.levels) == 1 and self._scale.count < MOST_FLIPS and 0.0 < self.levels[0] < 1.0
 
     def _question(
-        self, scale: Scale | GridSteps, targets: Sequence[RankTarget], *, break_ties: bool = False
+        self, scale: Scale | GridSteps, targets: Sequence[RankTarget], *, break_ties: bool = False, end: bool = False
     ) -> Quantiles:
-        flips, (place,) = isinstance(scale, Scale) and self._flips, self.places
+        flips, (place,) = not end and self._flips, self.places
         by = () if self.groups is None else self.groups.sizes
         return Quantiles(self.curator.space, place, scale, tuple(targets), by, self.weights, break_ties, flips)
 
-    def _draw(self, measure: Measure) -> tuple[Array, list[Release]]:
-        """Draw the quantiles, of shape (groups, sorted levels), and return them with the releases."""
+    def _draw(self, measure: Measure) -> tuple[Array, list[list[tuple[float, ...]]], list[Release]]:
+        """Draw the quantiles, of shape (groups, sorted levels), and return them with their errors and the releases.
+
+        The error of a rank is a sum of independent Laplace variables, of which the scales are returned: its own, and
+        those of the values between which it was drawn, by its place between them.
+        """
         scale, last, several = self._scale, self._last, len(self._tree) > 1
         # Indices of candidates, with the ends of the scale on both sides.
         places = np.full((self._groups, len(self.levels) + 2), -1, dtype=np.int64)
         places[:, -1] = last
         levels = [0.0, *self.sorted_levels, 1.0]
         releases = []
-        for nodes in self._tree:
+        errors: list[dict[int, dict[int, float]]] = [{} for _ in range(self._groups)]
+        for depth, nodes in enumerate(self._tree):
             asked, targets = [], []
             for group in range(self._groups):
                 for place, left, right in nodes:
                     first, final = int(places[group, left + 1]) + 1, int(places[group, right + 1])
+                    span = levels[right + 1] - levels[left + 1]
+                    q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
+                    known = errors[group]
+                    before, after = known.get(left, {}), known.get(right, {})
+                    keys = before.keys() | after.keys()
+                    known[place] = {key: (1.0 - q) * before.get(key, 0.0) + q * after.get(key, 0.0) for key in keys}
                     if first > final:  # no candidate lies between its neighbours
                         places[group, place + 1] = final
                         continue
-                    span = levels[right + 1] - levels[left + 1]
-                    q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
                     asked.append((group, place))
                     targets.append(RankTarget(q, group, first, final))
             # A level without targets was paid for as well, and the schedule expects a question.
             targets = targets or [RankTarget(0.5, 0, last, last)]
-            releases.append(measure(self._question(scale, targets, break_ties=several)))
+            question, loss = self._question(scale, targets, break_ties=several), self.losses[depth]
+            assert isinstance(loss, PureLoss | BoundedRangeLoss)
+            for group, place in asked:
+                errors[group][place][place] = 1.0 / question.way.eta(question, loss, self.curator.setting)
+            releases.append(measure(question))
             for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
                 places[group, place + 1] = (int(whole) << TIE_BITS) + int(below) if several else int(whole)
         steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
-        return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
+        scales = [[tuple(known[place].values()) for place in range(len(self.levels))] for known in errors]
+        return np.vectorize(scale.value, otypes=[np.float64])(steps), scales, releases
 
-    def _end(self, q: float, steps: GridSteps, rows: float) -> Quantiles:
+    def _end(self, q: float, steps: Scale | GridSteps, up: bool, rows: float) -> Quantiles:
         """Return the question for an end of a quantile's interval in every group, with this many artificial rows."""
-        made_up = {"above" if steps.up else "below": rows}
-        return self._question(steps, [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)])
+        made_up = {"above" if up else "below": rows}
+        targets = [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)]
+        return self._question(steps, targets, end=True)
 
     def _steps(self, values: Array, *, up: bool) -> GridSteps:
         """Return candidates at geometrically shrinking distances from the values drawn for the groups.
@@ -278,35 +408,47 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             result = np.array([low, high])
         return GridSteps(tuple(result.tolist()), up)
 
-    def _made_up_rows(self, level: float) -> dict[tuple[float, bool], float]:
-        """Return the number of artificial rows for each end of an interval; raise where ε is too small to draw one."""
-        loss, setting = self.selection_losses(INTERVALS, 2 * len(self.levels))[0], self.curator.setting
+    def _made_up_rows(self, level: float, *, worst: bool) -> dict[tuple[float, bool], float]:
+        """Return the number of artificial rows for each end of an interval; raise where ε is too small to draw one.
+
+        For worst-case intervals it makes the chance of a wrong end small enough. For approximate ones it is h of
+        ``quantile_spans``.
+        """
+        loss, setting = self._end_loss, self.curator.setting
         most = self._groups * (STEPS + 1)
+        rows = planning_rows(self.curator, None) * setting.max_rows / self._groups
         result = {}
         for q in self.sorted_levels:
             for up in (False, True):
-                steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up)
-                one = self._end(q, steps, 1.0)
+                steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up) if worst else self._scale
+                one = self._end(q, steps, up, 1.0)
                 eta = one.way.eta(one, loss, setting)
-                result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
-                if one.way.eta(self._end(q, steps, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
+                if worst:
+                    result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
+                else:
+                    sampled = SAMPLING * math.sqrt(setting.max_rows * rows * q * (1.0 - q))
+                    result[q, up] = max(REACH * -math.log1p(-level) / eta, sampled)
+                if one.way.eta(self._end(q, steps, up, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
                     spent = self.guarantee.epsilon
                     raise ArgumentError("epsilon", spent, "a larger one for an interval, or interval=None")
         return result
 
     def _draw_ends(
-        self, measure: Measure, result: Array, rows: Mapping[tuple[float, bool], float]
+        self, measure: Measure, result: Array, rows: Mapping[tuple[float, bool], float], *, worst: bool
     ) -> tuple[Array, Array, list[Release]]:
         """Draw both ends of the intervals, of shape (groups, sorted levels), and return them with the releases.
 
-        Ends are moved so that each interval contains its value.
+        Those of worst-case intervals are moved so that each interval contains its value.
         """
         ends, releases = {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
             place = self.sorted_levels.index(q)
-            steps = self._steps(result[:, place], up=up)
-            releases.append(measure(self._end(q, steps, made_up)))
+            steps = self._steps(result[:, place], up=up) if worst else self._scale
+            releases.append(measure(self._end(q, steps, up, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
+            if not worst:
+                ends[up][:, place] = values
+                continue
             ends[up][:, place] = np.maximum(values, result[:, place]) if up else np.minimum(values, result[:, place])
         return ends[False], ends[True], releases
 
@@ -373,6 +515,7 @@ def quantiles(
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
+    interval_kind: str = "approximate",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -401,6 +544,11 @@ def quantiles(
     interval : float or None
         The level of the intervals that ``.interval()`` returns. They share two fifths of ε. With None the quantiles use
         all of it, and there are no intervals.
+    interval_kind : {"approximate", "worst-case"}
+        ``"approximate"``: intervals that hold with about their level where rows are about evenly spread around the
+        quantile, or values have a declared ``step``. ``"worst-case"``: intervals that hold with at least their level
+        whatever the rows are, and are far wider. Where the number of rows is private, the approximate ones count them,
+        with a twentieth of ε out of their two fifths.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -424,6 +572,7 @@ def quantiles(
         "step": step,
         "interval": interval,
         "several": True,
+        "interval_kind": interval_kind,
     }
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
@@ -440,6 +589,7 @@ def quantile(
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
+    interval_kind: str = "approximate",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -454,6 +604,7 @@ def quantile(
     True
     """
     options: dict[str, Any] = {"levels": _check_levels("q", [q]), "step": step, "interval": interval, "several": False}
+    options["interval_kind"] = interval_kind
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -468,6 +619,7 @@ def median(
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
+    interval_kind: str = "approximate",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
@@ -483,6 +635,7 @@ def median(
     (True, True)
     """
     options: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
+    options["interval_kind"] = interval_kind
     return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -497,6 +650,7 @@ def interquartile_range(
     weights: str | int | None = None,
     step: float | None = None,
     interval: float | None = 0.95,
+    interval_kind: str = "approximate",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[QuantileRange]:
@@ -513,6 +667,6 @@ def interquartile_range(
     >>> abs(statistics.interquartile_range(ages, epsilon=1.0, bounds=(0, 120)).value - 50.0) < 5.0
     True
     """
-    return QuantileRangeRequest.from_columns(
-        data, column, epsilon, delta, declared, bits, by, weights, levels=(0.25, 0.75), step=step, interval=interval
-    )
+    options: dict[str, Any] = {"levels": (0.25, 0.75), "step": step, "interval": interval}
+    options["interval_kind"] = interval_kind
+    return QuantileRangeRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)

@@ -26,6 +26,12 @@ approximation. The true variance lies in [0, w²/4], where w is the width of the
 variance into that interval moves it no farther from the true one. Likewise, raising negative eigenvalues of a matrix to
 0 moves it no farther from the true one in the Frobenius norm, but it may move a single entry farther. So the interval
 of an entry is centred at its measured value, and extended to include the projected value.
+
+**For the population** (``variance(…, population=True)``). A share of the budget releases the mean m̂, and the rest the
+mean of the squared deviations u = (x − m̂)² together with that of u² (the query ``DeviationSquares``). So a variance is
+a mean, of u, and has the intervals of a mean with its noise and its sampling error (``population``). The mean of u is
+above the variance by (m̂ − μ)². This has the expectation v, the variance of m̂, which is subtracted, and a standard
+deviation of √2·v (√5·v for Laplace noise), which is added to the error as if it were normal.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
@@ -44,14 +50,18 @@ from discreet.arguments import ArgumentError, choice
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
+from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.noisy_sums import clip_eigenvalues, noise_std, released_rows
 from discreet.noise import Bits
+from discreet.queries.moments.deviations import DeviationSquares
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
+from discreet.queries.question import Query
 from discreet.records import Box
 from discreet.statistics.groups import By
-from discreet.statistics.request import ColumnRequest, Request, reshape_values, statistic, unwrap
+from discreet.statistics.population import each_interval, largest_clusters, mean_interval
+from discreet.statistics.request import ColumnRequest, Request, planning_rows, reshape_values, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -86,6 +96,7 @@ class Covariance(Statistic):
     measured: Array
     coefficients: Array
     least: float
+    _deviations: tuple[Deviations, ...] = ()  # of each column, where the population was asked about
 
     _kind: ClassVar[str] = "spread"
     _days: ClassVar[str] = "days²"
@@ -94,12 +105,33 @@ class Covariance(Statistic):
         matrix = self.least < 0.0
         return super()._axes() + ([("with", self.columns)] if matrix else [])
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return an interval for each value of these rows that holds it with about this probability.
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return an interval for each value that holds it with about this probability.
 
-        It accounts for the noise, but not for clipping or for how these people were sampled. It holds to first order;
-        for the direct method it holds with at least this probability.
+        With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
+        direct method it holds with at least this probability. With ``of="population"`` it is about the population from
+        which they were sampled, and accounts for the sampling too; this needs ``variance(…, population=True)``. Neither
+        accounts for clipping.
         """
+        return super().interval(level, of)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        if not self._deviations:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since the releases have no fourth moment; ask for variances",
+                write="variance(…, population=True)",
+            )
+        ends = [one.population_interval(level) for one in self._deviations]
+        low, high = (np.concatenate(side, axis=1) for side in zip(*ends, strict=True))
+        return self._shaped(low), self._shaped(high)
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
+        if self._deviations:
+            ends = [one.rows_interval(level) for one in self._deviations]
+            low, high = (np.concatenate(side, axis=1) for side in zip(*ends, strict=True))
+            return self._shaped(low), self._shaped(high)
         value = np.asarray(self.value)
         rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
         half = np.array([self._noise.half_width_of_sum(row, level) for row in rows]).reshape(value.shape)
@@ -122,7 +154,7 @@ class StandardDeviation(Statistic):
 
     _kind: ClassVar[str] = "spread"
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each value of these rows: the square roots of the ends of the variance's.
 
         It holds as often as that of the variance, and accounts for the noise, but not for clipping or for how these
@@ -234,14 +266,158 @@ class SpreadRequest(ColumnRequest[Covariance]):
         return Covariance.from_values(result, self, releases, **facts)
 
 
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """The released squared deviations of one column, and the error of the means that they are taken from.
+
+    Attributes
+    ----------
+    release : Release
+        Of ``DeviationSquares``.
+    squares : array of shape (groups, 1)
+        R²: the largest squared deviation.
+    mean_variances, mean_stds : arrays of shape (groups, 1)
+        v, the expectation of the squared error of each mean by noise; and the standard deviation of that square.
+    """
+
+    release: Release
+    squares: Array
+    mean_variances: Array
+    mean_stds: Array
+
+    @cached_property
+    def _measured(self) -> tuple[Array, Array, Array, float]:
+        """The sum of z, the number of rows as it was released and kept above 0, and the weight a of the count."""
+        rows, a = count_rows(self.release)
+        count = self.release["count"].reshape(-1, 1) if "count" in self.release.parts else rows
+        return self.release["first"].reshape(-1, 1), count, rows, a
+
+    @property
+    def variances(self) -> Array:
+        """The variance of each group, as measured."""
+        total, _, rows, _ = self._measured
+        return self.squares * (total / rows + 1.0) / 2.0 - self.mean_variances
+
+    def rows_interval(self, level: float) -> tuple[Array, Array]:
+        """Return both ends of an interval for the variance of the rows of each group."""
+        return self._interval(level, 0.0)
+
+    def population_interval(self, level: float) -> tuple[Array, Array]:
+        """Return both ends of an interval for the variance in the population of each group."""
+        return self._interval(level, float(largest_clusters(self.release.declared)))
+
+    def _interval(self, level: float, clusters: float) -> tuple[Array, Array]:
+        noise = self.release.noise
+        assert noise is not None  # additive
+        total, count, _, a = self._measured
+        weights = a, self.release.parts["first"].weight
+        variances, coefficients = variances_from_squares(self.release)  # of z
+        stds = math.sqrt(noise.variance) * np.sqrt((coefficients**2).sum(axis=-1))
+
+        def interval(place: tuple[int, ...]) -> tuple[float, float]:
+            variance, extra = (float(variances[place]), float(stds[place])), float(self.mean_stds[place])
+            return mean_interval(
+                noise,
+                weights,
+                float(total[place]),
+                float(count[place]),
+                variance,
+                clusters,
+                level,
+                extra=extra / float(self.squares[place]) * 2.0,
+            )
+
+        ends = each_interval(total, interval)
+        low, high = (self.squares * (end + 1.0) / 2.0 - self.mean_variances for end in ends)
+        value = np.clip(self.variances, 0.0, self.squares)
+        return np.clip(low, 0.0, value), np.maximum(high, value)
+
+
+@dataclass(frozen=True, kw_only=True)
 class VarianceRequest(SpreadRequest):
-    """A request for variances."""
+    """A request for variances.
+
+    Attributes
+    ----------
+    population : bool
+        Whether squared deviations and their squares are measured, for intervals about the population.
+    """
+
+    population: bool = False
 
     matrix: ClassVar[bool] = False
     name: ClassVar[str] = "variance"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.population and self.method != "one-shot":
+            raise ArgumentError("method", self.method, "'one-shot' with population=True")
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses; for the population those of a mean for each column, and of squared deviations for each."""
+        if not self.population:
+            return super().losses
+        number = len(self.places)
+        return (*self.additive_losses(self._mean_share, number), *self.additive_losses(1.0 - self._mean_share, number))
+
+    @property
+    def _mean_share(self) -> float:
+        """The share of ε for the means: more where there is so much noise that the squares of their errors matter."""
+        guarantee = self.guarantee
+        budget = normal_mu(guarantee.epsilon, guarantee.delta) if guarantee.delta else guarantee.epsilon
+        groups = 1 if self.groups is None else len(self.groups)
+        each = planning_rows(self.curator, None) * budget / (groups * len(self.places))
+        return min(max(math.sqrt(8.0 / each), 0.15), 0.4)
+
+    def plan_deviations(self) -> Inquiry[Covariance]:
+        """Return a question for the mean of each column, and one for its squared deviations."""
+        columns = [(Box([one.low], [one.high]), [place]) for one, place in zip(self.scales, self.places, strict=True)]
+        counted, groups = self.rows is None, 1 if self.groups is None else len(self.groups)
+        means = [
+            self.query(Moments(box, (0.25, 0.75, 0.0) if counted else (0.0, 1.0, 0.0)), place) for box, place in columns
+        ]
+        by = () if self.groups is None else self.groups.sizes
+
+        def deviations(box: Box, place: list[int], centers: Array) -> Query:
+            weights = (1.0 / 3.0, 1.0, 1.0 / 16.0) if counted else (1.0, 1.0, 1.0 / 9.0)
+            return self.query(DeviationSquares(box, counted, weights, tuple(centers.tolist()), by), place)
+
+        def answer(measure: Measure) -> Covariance:
+            firsts = [measure(query) for query in means]
+            found, centers = [], []
+            for (box, place), first in zip(columns, firsts, strict=True):
+                low, high, scale = (float(np.asarray(end)[0]) for end in (box.low, box.high, box.scale))
+                rows, a = count_rows(first)
+                m = np.clip(first["first"].reshape(-1, 1) / rows, -1.0, 1.0)
+                center = np.clip(np.asarray(box.from_unit(m)), low, high)
+                second = measure(deviations(box, place, center[:, 0]))
+                noise = first.noise
+                assert noise is not None  # additive
+                v = noise.variance * (1.0 / first.parts["first"].weight ** 2 + (m / a) ** 2) * (scale / rows) ** 2
+                v = np.minimum(v, (high - low) ** 2 / 4.0)
+                spread = math.sqrt(2.0 if noise.normal else 5.0)
+                squares = np.maximum(center - low, high - center) ** 2
+                found.append(Deviations(second, squares, v, spread * v))
+                centers.append(center)
+            measured = np.concatenate([one.variances for one in found], axis=1)
+            most = np.concatenate([one.squares for one in found], axis=1)
+            result = self.answer(
+                np.clip(measured, 0.0, most),
+                np.zeros((*measured.shape, 1)),
+                np.concatenate(centers, axis=1),
+                [*firsts, *(one.release for one in found)],
+                measured,
+            )
+            return replace(result, _deviations=tuple(found))
+
+        whole = [deviations(box, place, np.full(groups, float(np.asarray(box.center)[0]))) for box, place in columns]
+        return self.make_inquiry([*means, *whole], answer, self.name)
+
     def plan_one_release(self) -> Inquiry[Covariance]:
         """Return a question for each column."""
+        if self.population:
+            return self.plan_deviations()
         boxes = [Box([scale.low], [scale.high]) for scale in self.scales]
         counted = self.rows is None
         queries = [self.query(Squares(box, counted), [place]) for box, place in zip(boxes, self.places, strict=True)]
@@ -353,13 +529,21 @@ def count_rows(release: Release) -> tuple[Array, float]:
 
 def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
     """Return means, variances and the variances' noise coefficients, for each group, in the data's own units."""
+    rows, _ = count_rows(release)
+    measured, noises = variances_from_squares(release)
+    result = np.clip(measured, 0.0, 1.0)  # in [−1, 1] no variance is larger
+    scale = float(np.asarray(box.scale)[0]) ** 2
+    means = np.asarray(box.from_unit(release["first"].reshape(-1, 1) / rows))
+    return means, result * scale, noises * scale
+
+
+def variances_from_squares(release: Release) -> tuple[Array, Array]:
+    """Return the variance of each group in a release of ``Squares``, in [−1, 1], and its noise coefficients."""
     rows, a = count_rows(release)
     b, c = release.parts["first"].weight, release.parts["square"].weight
     m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
-    result = np.clip((t + 1.0) / 2.0 - m * m, 0.0, 1.0)  # in [−1, 1] no variance is larger
     noises = [np.full(m.shape, 0.5 / c), 2.0 * np.abs(m) / b, np.abs(t / 2.0 - 2.0 * m * m) / a]
-    scale = float(np.asarray(box.scale)[0]) ** 2
-    return np.asarray(box.from_unit(m)), result * scale, np.stack(noises, axis=-1) * (scale / rows)[..., None]
+    return (t + 1.0) / 2.0 - m * m, np.stack(noises, axis=-1) / rows[..., None]
 
 
 def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
@@ -393,6 +577,7 @@ def variance(
     by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Covariance]:
@@ -409,6 +594,9 @@ def variance(
         fitted Gaussian, and intervals do not account for that. ``"direct"``: noise on the variance itself, with
         intervals that hold exactly. It takes neither groups nor weights, and needs a public number of rows
         (replace-one, bounds for each column, no row that may be dropped).
+    population : bool
+        Whether to measure the mean first, and then the squared deviations from it and their squares, for
+        ``interval(level, of="population")``.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -424,7 +612,10 @@ def variance(
     >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
     True
     """
-    return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+    if not isinstance(population, bool):
+        raise ArgumentError("population", population, "True or False")
+    options: dict[str, Any] = {"method": method, "population": population}
+    return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, **options)
 
 
 @statistic()

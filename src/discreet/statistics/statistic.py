@@ -8,7 +8,6 @@ variance, a range) stays on the scale on which it was measured: logarithms, whic
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import ArgumentError, choice, probability
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import NoiseDistribution
@@ -29,6 +29,7 @@ from discreet.statistics.statistic_plots import plot_numbers
 Array = NDArray[np.float64]
 
 TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows"}  # of a table, beside groups
+OF = ("rows", "population")  # what an interval is about
 MOST_SHOWN = 24  # numbers that a repr shows with the labels of their groups
 
 
@@ -62,6 +63,7 @@ class Statistic(Answer):
     single: bool
 
     takes_categories: ClassVar[bool] = False  # whether its column may be one of categories
+    speaks_of_population: ClassVar[bool] = False  # whether every answer has intervals about the population
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": decides how the scale of a column is applied
 
     @property
@@ -114,9 +116,32 @@ class Statistic(Answer):
         """The privacy loss of each release."""
         return tuple(release.loss for release in self.releases)
 
-    @abstractmethod
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return the ends of an interval for the value that ``which_rows`` would give without noise."""
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+        """Return the ends of an interval that holds the value with this probability, for each number of ``value``.
+
+        Parameters
+        ----------
+        level : float
+        of : {"rows", "population"}
+            ``"rows"``: for the value that these rows (``which_rows``) would give without noise. It accounts for the
+            noise, but not for clipping or for how the rows were sampled. ``"population"``: for the value in the
+            population, where the rows are a random sample of it. It accounts for noise and sampling. Where the releases
+            do not allow it, the error says what to ask for.
+        """
+        probability("level", level)
+        if choice("of", of, OF) == "rows":
+            return self._rows_interval(level)
+        return self._population_interval(level)
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
+        """Return the interval for the rows; the level is checked."""
+        raise NotImplementedError
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        """Return the interval for the population; the level is checked. Raise where the releases do not allow it."""
+        raise ArgumentError(
+            "of", "population", "of='rows': the releases do not say how this value varies from sample to sample"
+        )
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         """Return the name and the labels of each axis of ``value``."""
@@ -144,9 +169,10 @@ class Statistic(Answer):
         result = labelled(np.asarray(self.value), self._axes(), {})
         return result if isinstance(result, dict) else {self.columns[0]: result}
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each number, with its labels, value and interval; ``pandas.DataFrame`` accepts the result.
 
+        ``level`` and ``of`` are those of ``interval``.
         Where the numbers are not about all rows, each row has ``which_rows``: "at most 4 rows of each patient".
         Locations in a column of dates are ISO dates. For a log column a row also says what its number is: a geometric
         mean, or a statistic of the logarithms.
@@ -157,7 +183,7 @@ class Statistic(Answer):
         ['value', 'low', 'high']
         """
         value, axes = np.asarray(self.value), self._axes()
-        low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level))
+        low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level, of))
         about = {} if self.which_rows is None else {"which_rows": self.which_rows}
         rows = []
         for place in np.ndindex(value.shape):

@@ -34,12 +34,23 @@ class Totals(Statistic):
 
     _from: ClassVar[str] = "summed over"
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
         """Return an interval for each sum of these rows, clipped to their bounds, that holds it with this probability.
 
         It accounts for the noise, for the rows that count (``which_rows``). It does not account for rows beyond the
-        limit of a unit, for clipping, or for how these people were sampled.
+        limit of a unit, for clipping, or for how these people were sampled: of a population, ask for the mean.
         """
+        return super().interval(level, of)
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        raise ArgumentError(
+            "of",
+            "population",
+            "of='rows', since a sum grows with the sample; ask for",
+            write="mean(…, population=True)",
+        )
+
+    def _rows_interval(self, level: float) -> tuple[Any, Any]:
         half = self._noise.half_width(level) * (self.scales[0] if self.single else self.scales)
         return unwrap(self.value - half), unwrap(self.value + half)
 

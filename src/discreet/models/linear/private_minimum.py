@@ -22,6 +22,7 @@ from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, ObjectiveLoss, PureLoss, calibrate
 from discreet.models.linear.row_coordinates import Coordinates
 from discreet.models.method import Method
+from discreet.queries.objectives.curvatures import MarginCurvature
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
 from discreet.queries.objectives.minimum import (
@@ -47,6 +48,9 @@ EXPECTED = 1.0  # w: expected size of a coefficient, in standard deviations of t
 DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # share of ε for the determinants: with a chosen ridge, and at most
 GENEROUS = 10.0  # ε above which the chosen ridge stays constant: with a smaller one float errors would dominate
 SMALLEST = 1e-7  # least pure ε of one minimum; below it the noise has no grid
+CURVATURE = 0.25  # share of the squared budget left by the coordinates for the curvature, where it is released
+LESS = 0.15  # the ridge where the curvature is released, relative to the usual one, since its effect is removed
+INFERRED_DETERMINANT = 0.05  # share of ε for the determinants there
 SOLVER = 0.03  # μ that covers the solver's error, relative to the μ of the noise
 
 
@@ -68,6 +72,8 @@ class PrivateMinimum(Method[LinearScores]):
         λ in the coordinates in which rows have norm at most 1; chosen where it is None.
     column : int
         Which of the columns of categories holds the labels.
+    inference : bool
+        Whether the curvature at the minimum is released as well, from which standard errors follow.
     """
 
     mechanism: str
@@ -78,6 +84,7 @@ class PrivateMinimum(Method[LinearScores]):
     max_rows: int = 1
     ridge: float | None = None
     column: int = 0
+    inference: bool = False
 
     @property
     def _problems(self) -> int:
@@ -85,9 +92,14 @@ class PrivateMinimum(Method[LinearScores]):
 
     @property
     def shares(self) -> Sequence[float]:
-        """The shares of the coordinates, and the rest for the minimum."""
+        """The shares of the coordinates, the rest for the minimum, and for the curvature where it is released."""
         first = self.coordinates.shares
-        return [*first, 1.0 - math.fsum(first)]
+        left = 1.0 - math.fsum(first)
+        return [*first, (1.0 - CURVATURE) * left, CURVATURE * left] if self.inference else [*first, left]
+
+    @property
+    def _minimum_share(self) -> float:
+        return self.shares[-2 if self.inference else -1]
 
     @property
     def _std(self) -> float:
@@ -95,7 +107,7 @@ class PrivateMinimum(Method[LinearScores]):
         pushes = count_pushes(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
         if self.mechanism == "objective-2011":
             return pushes * math.sqrt(self._problems * (self.coordinates.n_features + 1.0)) / self.guarantee.epsilon
-        return pushes / math.sqrt(self.coordinates.budget * self.shares[-1])
+        return pushes / math.sqrt(self.coordinates.budget * self._minimum_share)
 
     @property
     def _ridge(self) -> float:
@@ -108,8 +120,10 @@ class PrivateMinimum(Method[LinearScores]):
             curvature = self.loss.most_curvature * variance * self.coordinates.rows
             return math.sqrt(self._std * curvature / expected)
         return max(
-            (self._std / expected) ** 2,
-            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.guarantee.epsilon)),
+            (self._std / expected) ** 2 * (LESS if self.inference else 1.0),
+            self._least_ridge(
+                (INFERRED_DETERMINANT if self.inference else DETERMINANT) * min(1.0, GENEROUS / self.guarantee.epsilon)
+            ),
         )
 
     def _least_ridge(self, share: float) -> float:
@@ -124,7 +138,7 @@ class PrivateMinimum(Method[LinearScores]):
             if guarantee.epsilon < least:
                 raise ArgumentError("epsilon", guarantee.epsilon, f"at least {least:g} for method='objective-2011'")
             return (PureLoss(guarantee.epsilon, guarantee.neighbors),)
-        *first, last = (math.sqrt(share) for share in self.shares)
+        *first, last = (math.sqrt(share) for share in self.shares[: -1 if self.inference else None])
         if self.mechanism == "output":
             return super().losses(guarantee)
         if self._ridge < self._least_ridge(MOST_DETERMINANT):
@@ -136,11 +150,15 @@ class PrivateMinimum(Method[LinearScores]):
         pushes = count_pushes(guarantee.neighbors, self.max_rows)
         shift = last / (pushes * math.sqrt(self._problems))
         own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, guarantee.neighbors)
-        return _calibrated(guarantee, tuple(first), own)
+        return _calibrated(guarantee, tuple(first), own, math.sqrt(self.shares[-1]) if self.inference else None)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return the questions that find coordinates, and the minimum in the declared ones (as many numbers)."""
-        return [*super().questions(space, number - 1), self._minimum(Features(space, self.coordinates.constant))]
+        declared = Features(space, self.coordinates.constant)
+        asked: list[Question] = [self._minimum(declared)]
+        if self.inference:
+            asked.append(MarginCurvature(declared, np.zeros(declared.size), self.classes, self.column))
+        return [*super().questions(space, number - len(asked)), *asked]
 
     def _minimum(self, features: Features) -> Minimum:
         return Minimum(features, self.loss, self._ridge, self.classes, MECHANISMS[self.mechanism], self.column)
@@ -151,9 +169,16 @@ class PrivateMinimum(Method[LinearScores]):
         """Find coordinates, and then the minimum in them."""
         seen = self.coordinates.find(space, rng, measures)
         release = next(measures)(self._minimum(seen.features))
-        return seen.features.scores(release["theta"]), [*seen.releases, release]
+        releases = [*seen.releases, release]
+        if self.inference:
+            query = MarginCurvature(seen.features, release["theta"][0], self.classes, self.column)
+            releases.append(next(measures)(query))
+        return seen.features.scores(release["theta"]), releases
 
 
 @lru_cache(maxsize=64)
-def _calibrated(guarantee: Guarantee, first: tuple[float, ...], own: ObjectiveLoss) -> tuple[Loss, ...]:
-    return calibrate(guarantee, [*(GaussianLoss(mu, guarantee.neighbors) for mu in first), own]).losses
+def _calibrated(
+    guarantee: Guarantee, first: tuple[float, ...], own: ObjectiveLoss, curvature: float | None
+) -> tuple[Loss, ...]:
+    after = [] if curvature is None else [GaussianLoss(curvature, guarantee.neighbors)]
+    return calibrate(guarantee, [*(GaussianLoss(mu, guarantee.neighbors) for mu in first), own, *after]).losses

@@ -58,8 +58,9 @@ class RegressionMoments:
     covariance : array of shape (p, p)
     mean_noise : float
         The variance of a coordinate, in the coordinates of the last frame.
-    noises : array of shape (K,)
-        v of each round, times the square of its weight in the covariance.
+    noises, mean_noises : arrays of shape (K,)
+        v of each round, times the square of its weight in the covariance; and the variance of a coordinate of its mean,
+        times the square of its weight in the mean.
     frames : array of shape (K, p, p)
         The coordinates of these variances; positive definite.
     units : array of shape (p,)
@@ -70,21 +71,25 @@ class RegressionMoments:
     covariance: Array
     mean_noise: float
     noises: Array
+    mean_noises: Array
     frames: Array
     units: Array
 
     @classmethod
     def from_rounds(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
         """Return the average of estimates of one class of all rows; the mean is clipped to the space."""
-        result, noises = rounds[0], rounds[0].covariance_noise
+        result, noises, mean_noises = rounds[0], rounds[0].covariance_noise, rounds[0].mean_noise
         shape = Shape("full", result.means.shape[1])
         for new in rounds[1:]:
             before, result = result, result.pool(new, shape)
             gain = _gain(before.covariances, new.covariances, result.covariances)
             noises = np.append((1.0 - gain) ** 2 * noises, gain**2 * new.covariance_noise)
+            gain = _gain(before.means, new.means, result.means)
+            mean_noises = np.append((1.0 - gain) ** 2 * mean_noises, gain**2 * new.mean_noise)
         mean = np.asarray(space.to_unit(space.from_unit(result.means)))[0]
         frames = np.concatenate([each.frames for each in rounds])
-        return cls(mean, result.covariances[0], float(result.mean_noise[0]), noises, frames, np.ones(len(mean)))
+        spread = float(result.mean_noise[0])
+        return cls(mean, result.covariances[0], spread, noises, mean_noises, frames, np.ones(len(mean)))
 
     def rescale(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
@@ -95,6 +100,7 @@ class RegressionMoments:
             self.covariance * products,
             self.mean_noise,
             self.noises,
+            self.mean_noises,
             self.frames * products,
             units,
         )

@@ -175,6 +175,12 @@ class Line:
     directions : float
         The effective number of directions: the sum of their shrinkage factors times γ. d where noise is small, 0 where
         there is nothing but noise.
+    unshrunk : array of shape (d + 1,)
+        The weights and, in the last place, the intercept, before shrinkage: what intervals are centred at.
+    noise_covariance : array of shape (d + 1, d + 1)
+        Of ``unshrunk``, caused by noise.
+    sampling_covariance : array of shape (d + 1, d + 1)
+        The same, caused by sampling, times the number of rows: as for least squares with a constant residual variance.
     """
 
     weights: Array
@@ -182,6 +188,9 @@ class Line:
     noise: Array
     ridge: float
     directions: float
+    unshrunk: Array
+    noise_covariance: Array
+    sampling_covariance: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +209,8 @@ class _Whitened:
     covariance : array of shape (d + 1, d + 1)
     noises, frames : arrays of shape (K,) and (K, d + 1, d + 1)
         v_k and W_k.
+    mean_covariance : array of shape (d + 1, d + 1)
+        The noise of the mean; 0 without an intercept, where moments are about 0.
     """
 
     back: Array
@@ -210,6 +221,7 @@ class _Whitened:
     covariance: Array
     noises: Array
     frames: Array
+    mean_covariance: Array
 
     @classmethod
     def from_moments(cls, moments: RegressionMoments, target: int, intercept: bool) -> _Whitened:
@@ -227,7 +239,9 @@ class _Whitened:
             noises, frames = np.append(noises, more), np.concatenate([frames, np.eye(len(mean))[None]])
         offset = mean if intercept else np.zeros_like(mean)
         back, own = np.linalg.inv(factor[:-1, :-1]).T, factor[-1, :-1]
-        return cls(back, moments.units[order[:-1]], offset, own, float(factor[-1, -1]), covariance, noises, frames)
+        spread = np.einsum("k,kij->ij", moments.mean_noises * intercept, frames[: len(moments.mean_noises)])
+        units = moments.units[order[:-1]]
+        return cls(back, units, offset, own, float(factor[-1, -1]), covariance, noises, frames, spread)
 
     def rotate(self, vectors: Array) -> _Whitened:
         """Return the moments with the features along other orthonormal axes."""
@@ -239,6 +253,7 @@ class _Whitened:
             own=vectors.T @ self.own,
             covariance=turn.T @ self.covariance @ turn,
             frames=turn.T @ self.frames @ turn,
+            mean_covariance=turn.T @ self.mean_covariance @ turn,
         )
 
     @property
@@ -270,10 +285,30 @@ class _Whitened:
         weights = self.back @ completion.line
         felt = np.maximum(share, LEAST_FELT)  # the shrinkage factor has noise itself
         spread = self.back @ completion.response * (self.scale * completion.identified * felt / values)
-        squares = np.einsum("ij,jk,ik->i", spread, self.error((completion.line - self.own) / self.scale), spread)
-        squares = np.maximum(squares, 0.0) + completion.completion_variances(self.back, values, self.entries)
+        missed = (completion.line - self.own) / self.scale  # b
+        noise = spread @ self.error(missed) @ spread.T
+        squares = np.maximum(np.diag(noise), 0.0) + completion.completion_variances(self.back, values, self.entries)
+        noise[np.diag_indices(len(noise))] = squares
+        w = np.append(-missed, 1.0)
+        residual = max(float(w @ self.covariance @ w), LEAST)  # of z_t, relative to s²
+        sampling = residual * (spread * values) @ spread.T
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
-        return Line(weights, intercept, np.sqrt(squares), ridge, float(share @ completion.identified))
+        own = self.scale**2 * np.array([w @ self.mean_covariance @ w, residual if self.offset.any() else 0.0])
+        covariances = [
+            _with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)
+        ]
+        directions = float(share @ completion.identified)
+        estimate = np.append(weights, intercept)
+        return Line(weights, intercept, np.sqrt(squares), ridge, directions, estimate, covariances[0], covariances[1])
+
+
+def _with_intercept(covariance: Array, offset: Array, own: float) -> Array:
+    """Return the covariance of weights w and of the intercept t̄ − w·x̄, where t̄ − w·x̄ has a variance of its own.
+
+    At a given line the mean residual is independent of the error of w, so the intercept has own + x̄ᵀCov(w)x̄.
+    """
+    crossed = -covariance @ offset
+    return np.block([[covariance, crossed[:, None]], [crossed[None, :], np.array([[own - offset @ crossed]])]])
 
 
 def _identify(variances: Array, stds: Array) -> tuple[Array, Array]:
@@ -300,7 +335,16 @@ def fit_noise_aware(moments: RegressionMoments, target: int, *, intercept: bool)
     share = values / (values + ridges)  # g/(g + λ)
     gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
     completion = Completion.minimum_norm(share * along, identified, gram, share_stds * share * np.abs(along))
-    return white.line(completion, share, values, float(np.median(ridges)))
+    line = white.line(completion, share, values, float(np.median(ridges)))
+    plain = white.line(
+        Completion.minimum_norm(along, identified, gram, share_stds * np.abs(along)), np.ones(d), values, 0.0
+    )
+    return replace(
+        line,
+        unshrunk=plain.unshrunk,
+        noise_covariance=plain.noise_covariance,
+        sampling_covariance=plain.sampling_covariance,
+    )
 
 
 def fit_adassp(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:

@@ -191,6 +191,7 @@ class Association(Statistic):
     crosstab: CrossTab
 
     takes_categories: ClassVar[bool] = True
+    speaks_of_population: ClassVar[bool] = True
 
     @cached_property
     def p_value(self) -> float:
@@ -218,9 +219,9 @@ class Association(Statistic):
         sampled = choice("of", of, SOURCES) == "population"
         return self.crosstab.interval(probability("level", level), sampled=sampled)
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return one row, with Cramér's V, its interval and the p-value; ``counts`` has the cross-tab."""
-        return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level)]
+        return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
         return f"Cramér's V {self.value:.3g}, p = {self.p_value:.2g}"

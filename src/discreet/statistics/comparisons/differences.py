@@ -57,6 +57,7 @@ class Difference(Statistic):
     width: float
 
     takes_categories: ClassVar[bool] = True
+    speaks_of_population: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
     @cached_property
@@ -82,10 +83,10 @@ class Difference(Statistic):
         low, high = self.contrast.interval(level, of)
         return low * self.width, high * self.width
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return one row, with the groups, the value, its interval and the p-value."""
         pair = dict(zip(("group", "other"), self.compared, strict=True))
-        return [pair | row | {"p_value": self.p_value} for row in super().table(level)]
+        return [pair | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
         first, second = self.compared

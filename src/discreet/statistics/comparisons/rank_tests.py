@@ -91,6 +91,7 @@ class RankTest(Statistic):
     contrast: Contrast
 
     takes_categories: ClassVar[bool] = True
+    speaks_of_population: ClassVar[bool] = True
 
     @cached_property
     def p_value(self) -> float:
@@ -112,10 +113,10 @@ class RankTest(Statistic):
         """
         return rank_interval(self.contrast, probability("level", level), choice("of", of, SOURCES) == "population")
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return one row, with the groups, the value, its interval and the p-value."""
         pair = dict(zip(("group", "other"), self.compared, strict=True))
-        return [pair | row | {"p_value": self.p_value} for row in super().table(level)]
+        return [pair | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
         first, second = self.compared

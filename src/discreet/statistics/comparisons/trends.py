@@ -71,6 +71,7 @@ class Trend(Statistic):
     width: float
 
     takes_categories: ClassVar[bool] = True
+    speaks_of_population: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
     @cached_property
@@ -95,9 +96,9 @@ class Trend(Statistic):
         low, high = self.contrast.interval(level, of)
         return low * self.width, high * self.width
 
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return one row, with the value, its interval and the p-value; ``levels`` has a number for each bin."""
-        return [{"per": self.per or self.over} | row | {"p_value": self.p_value} for row in super().table(level)]
+        return [{"per": self.per or self.over} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
         return f"{self.value:.4g} a {self.per or f'unit of {self.over}'}, p = {self.p_value:.2g}"

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class LogRank(Statistic):
         """The p-value of equal hazards in all groups: at least 1/2000, as 1999 tables are simulated."""
         seed = np.frombuffer(hashlib.sha256(self.release.value.tobytes()).digest(), dtype=np.uint32)
         return float(self._comparison.p_value(REPEATS, np.random.default_rng(seed.tolist())))
+
+    speaks_of_population: ClassVar[bool] = True
 
     @property
     def statistic(self) -> float:

@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,8 @@ class Survival(Statistic):
     def _of_groups(self, values: Array) -> Any:
         return unwrap(values if self.groups is not None else values[0])
 
+    speaks_of_population: ClassVar[bool] = True
+
     @property
     def at_risk(self) -> Any:
         """The released numbers at risk at the edges, in the shape of ``value``: at least 0 and decreasing."""
@@ -176,7 +178,7 @@ class Survival(Statistic):
 
     def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
         """Return a row for each edge of each group: time, number at risk, share that survives, and its interval."""
-        rows = super().table(level)
+        rows = super().table(level, of)
         low, high = self._life.curve_interval(level, population=choice("of", of, OF) == "population")
         numbers = zip(rows, *(part.ravel().tolist() for part in (self._life.at_risk, low, high)), strict=True)
         ends = ("value", "low", "high", "which_rows")
