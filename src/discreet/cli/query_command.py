@@ -136,10 +136,10 @@ def query(
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    if of == "population":
-        arguments |= _for_population(statistic)
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
+    if of == "population":
+        arguments |= _for_population(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
     numbers = not issubclass(NAMES[statistic].result, Counts)
     check_columns(schema, columns or [], numbers=numbers, by=groups, weights=weights)
@@ -263,14 +263,18 @@ def _price_output(pricing: Any) -> CommandOutput:
     )
 
 
-def _for_population(statistic: str) -> dict[str, Any]:
+def _for_population(statistic: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with which a statistic has intervals about the population; raise where it has none."""
     if "population" in TAKEN[statistic]:
         return {"population": True}
-    counts = issubclass(NAMES[statistic].result, Counts) and "by" in TAKEN[statistic]
-    if not counts and "interval_kind" not in TAKEN[statistic]:
+    shares = issubclass(NAMES[statistic].result, Counts) and ("column" in arguments or "by" in arguments)
+    ranks = "interval_kind" in TAKEN[statistic] and arguments.get("interval_kind", "approximate") == "approximate"
+    if not shares and not ranks:
         able = [name for name, taken in TAKEN.items() if {"population", "interval_kind"} & taken]
-        raise ValueError(f"--of population: {statistic} has no such interval; ask for {', '.join(able)}, or histogram")
+        raise ValueError(
+            f"--of population: {statistic} has no such interval as it is asked for here; ask for {', '.join(able)} with "
+            "approximate intervals, for histogram, or for count with --by"
+        )
     return {}
 
 
