@@ -272,7 +272,7 @@ def _for_population(statistic: str, arguments: dict[str, Any]) -> dict[str, Any]
     if not shares and not ranks:
         able = [name for name, taken in TAKEN.items() if {"population", "interval_kind"} & taken]
         raise ValueError(
-            f"--of population: {statistic} has no such interval as it is asked for here; ask for {', '.join(able)} with "
+            f"--of population: {statistic} has no such interval as asked here; ask for {', '.join(able)} with "
             "approximate intervals, for histogram, or for count with --by"
         )
     return {}
