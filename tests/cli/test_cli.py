@@ -248,6 +248,15 @@ def test_questions_in_many_forms_and_their_price(folder):
     assert shown.out.rstrip().endswith("% is left")
 
 
+def test_intervals_about_the_population(folder):
+    common = f"{DECLARED} --ledger people.ledger --limit 9:1e-6 --share 0.2 --of population"
+    for question in ("count", "sum age", "trimmed-mean age", 'median age --set interval_kind="worst-case"'):
+        assert "--of population" in discreet(f"query people.csv {question} {common}").err
+    assert not Path("people.ledger").exists()  # refused before anything is spent
+    for question in ("mean age", "median age --step 1", "histogram age --bins 5", "count --by income"):
+        assert discreet(f"query people.csv {question} {common} --json").data["of"] == "population"
+
+
 def test_exit_code_three_when_the_budget_does_not_admit_it(folder):
     budget = f"{DECLARED} --ledger people.ledger --limit 1:1e-6"
     assert discreet(f"query people.csv mean age {budget} --share 0.7").code == 0

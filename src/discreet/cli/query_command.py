@@ -160,10 +160,10 @@ def query(
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    if of == "population":
-        arguments |= _for_population(statistic)
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
+    if of == "population":
+        arguments |= _for_population(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
     result = NAMES[statistic].result
     numbers = not (issubclass(result, Statistic) and result.takes_categories)
@@ -321,16 +321,20 @@ def _price_output(pricing: Any) -> CommandOutput:
     )
 
 
-def _for_population(statistic: str) -> dict[str, Any]:
+def _for_population(statistic: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with which a statistic has intervals about the population; raise where it has none."""
     taken, result = TAKEN[statistic], NAMES[statistic].result
     if "population" in taken:
         return {"population": True}
-    counts = issubclass(result, Counts) and "by" in taken
+    shares = issubclass(result, Counts) and ("column" in arguments or "by" in arguments)
+    ranks = "interval_kind" in taken and arguments.get("interval_kind", "approximate") == "approximate"
     own = issubclass(result, Statistic) and result.speaks_of_population
-    if not counts and not own and "interval_kind" not in taken:
+    if not shares and not ranks and not own:
         able = [name for name, taken in TAKEN.items() if {"population", "interval_kind"} & taken]
-        raise ValueError(f"--of population: {statistic} has no such interval; ask for {', '.join(able)}, or histogram")
+        raise ValueError(
+            f"--of population: {statistic} has no such interval as asked here; ask for {', '.join(able)} with "
+            "approximate intervals, for histogram, or for count with --by"
+        )
     return {}
 
 
