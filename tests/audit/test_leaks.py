@@ -323,9 +323,10 @@ def test_the_search_finds_numbers_in_files_and_texts():
 
 def test_a_sum_before_noise_that_is_let_out_is_found(collected, monkeypatch):
     """The noise is forgotten: the search must see it in an estimator and in a statistic."""
-    from discreet.noise import GaussianNoise
+    from discreet.noise import GaussianNoise, LaplaceNoise
 
-    monkeypatch.setattr(GaussianNoise, "add", lambda self, values, bits=None: np.array(values))
+    for kind in (GaussianNoise, LaplaceNoise):
+        monkeypatch.setattr(kind, "add", lambda self, values, bits=None: np.array(values))
     for name in ("estimators: GaussianMixture: joint", "statistics: mean", "signals: running_sum"):
         collected.clear()
         assert leaks(every.EVERYTHING[name](opened()), search_for(collected)), name

@@ -110,6 +110,7 @@ def test_whatever_is_handed_over_a_refusal_is_a_documented_error_and_costs_nothi
 
 # Of these a sensible call needs more than one value a parameter, or a file: other tests have them.
 NOT_AT_ONCE = {
+    "discreet.statistics.log_rank",  # takes two columns of categories
     "discreet.Release",
     "discreet.Table",
     "discreet.fit_model",

@@ -464,7 +464,7 @@ class TestChoiceOfNoise:
     def test_without_delta_it_is_laplace_noise(self, opened):
         db = opened(budget=dp.Guarantee(1.0))
         assert "with Laplace noise, 10.0% of the budget" in db.count(where="age > 65").cost
-        assert db.preview(db.draft.median("age")).questions[0].noise == "the exponential mechanism"
+        assert db.preview(db.draft.median("age")).questions[0].noise.startswith("the exponential mechanism")
 
     @pytest.mark.parametrize("how", [{"share": 1.0}, {"epsilon": 1.0}])
     def test_an_answer_that_takes_the_whole_budget_has_the_smaller_noise(self, opened, how):

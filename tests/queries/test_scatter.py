@@ -18,6 +18,7 @@ from discreet.guarantees import Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.moments.scatter import Scatter, ScatterNoise
 from discreet.records import as_records
+from discreet.statistics.request import Request
 from effort import size
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
@@ -422,7 +423,8 @@ class TestDirectStatistics:
         assert (inside >= binom.ppf(1e-10, runs, level)).all()
 
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
-    def test_the_noise_is_that_of_the_scatter_over_n(self, delta, seeded):
+    def test_the_noise_is_that_of_the_scatter_over_n(self, delta, seeded, monkeypatch):
+        monkeypatch.setattr(Request, "plan_with_less_noise", lambda self: self.plan())  # both kinds of noise
         n, square = len(self.ROWS), 40.0**2
         result = st.variance(self.ROWS, 0, epsilon=1.0, delta=delta, bounds=self.BOX, method="direct", bits=seeded(1))
         half = result.interval(0.9)[1] - result.measured

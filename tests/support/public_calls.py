@@ -55,7 +55,9 @@ RETURNED = {
     "FactoredChoice", "PersonCounts", "SchemaCheck", "Calibration", "Choice", "Comparison", "Counts", "Covariance",
     "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior",
     "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic", "Totals", "Verdict", "SampledSignal",
-    "FourierSignal", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer",
+    "FourierSignal", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer", "Association", "Correlation",
+    "Crosstab", "Difference", "Extreme", "GeometricMean", "Histograms", "LogRank", "MeanCrosstab", "MostFrequent",
+    "PrivateMetric", "Proportion", "RankTest", "RestrictedMean", "StandardDeviation", "Survival", "Trend",
 }  # fmt: skip
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
@@ -235,6 +237,29 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "Part": {"shape": lambda world, profile: (2,), "weight": lambda world, profile: 0.5},
     "Ball": {"center": lambda world, profile: None, "radius": lambda world, profile: 10.0},
     "count": {"by": lambda world, profile: "ward" if profile == CURATOR else None},
+    "chi_square": {"column": lambda world, profile: "age", "by": lambda world, profile: "ward"},
+    "crosstab": {
+        "rows": lambda world, profile: "ward",
+        "columns": lambda world, profile: "age",
+        "values": lambda world, profile: None,
+    },
+    "difference": {"between": lambda world, profile: "ward", "groups": lambda world, profile: None},
+    "geometric_mean": {"bounds": lambda world, profile: (1, 100)},
+    "log_rank": {
+        "time": lambda world, profile: "age",
+        "event": lambda world, profile: "ward",
+        "between": lambda world, profile: "ward",
+        "occurred": lambda world, profile: "a",
+    },
+    "mode": {"column": lambda world, profile: "ward"},
+    "proportion": {"column": lambda world, profile: "age > 50"},
+    "rank_test": {"between": lambda world, profile: "ward"},
+    "survival": {
+        "time": lambda world, profile: "age",
+        "event": lambda world, profile: "ward",
+        "occurred": lambda world, profile: "a",
+    },
+    "trend": {"over": lambda world, profile: "hours", "column": lambda world, profile: "age"},
     "Date": {"low": lambda world, profile: "2020-01-01", "high": lambda world, profile: "2025-12-31"},
     "explain": {"delta": lambda world, profile: None},
     "holding": {"ball": lambda world, profile: dp.Ball(1.0, [0.0, 0.0])},

@@ -137,11 +137,16 @@ class ColumnArguments(RowArguments, total=False):
     weights: str | None
 
 
-class RankArguments(ColumnArguments, total=False):
-    """What questions about quantiles take beside their column; see ``Questions``."""
+class EndArguments(ColumnArguments, total=False):
+    """What questions about ends take beside their column; see ``Questions``."""
 
     step: float | None
     interval: float | None
+
+
+class RankArguments(EndArguments, total=False):
+    """What questions about quantiles take beside their column; see ``Questions``."""
+
     interval_kind: str
 
 
@@ -225,10 +230,10 @@ class Questions(ABC, Generic[Returned]):
         def mode(self, column: str, *, by: By | None = None, **request: Unpack[RowArguments]) -> Returned:
             """Return the most frequent category of a column."""
 
-        def min(self, column: str, *, rows: int | None = None, **request: Unpack[RankArguments]) -> Returned:
+        def min(self, column: str, *, rows: int | None = None, **request: Unpack[EndArguments]) -> Returned:
             """Return a quantile near the smallest value of a column, as close to it as noise allows."""
 
-        def max(self, column: str, *, rows: int | None = None, **request: Unpack[RankArguments]) -> Returned:
+        def max(self, column: str, *, rows: int | None = None, **request: Unpack[EndArguments]) -> Returned:
             """Return a quantile near the largest value of a column, as close to it as noise allows."""
 
         def median(self, column: str, **request: Unpack[RankArguments]) -> Returned:

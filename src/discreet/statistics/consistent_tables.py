@@ -82,7 +82,7 @@ def project_table(estimate: Array, total: float | None) -> Array:
 
     Its sum is the public total, or else that of the estimate, or 0 if that is negative.
 
-    >>> project_table(np.array([[5.0, -1.0], [3.0, 3.0]]), None).tolist()
+    >>> project_table(np.array([[5.0, -1.0], [3.0, 3.0]]), None).round(6).tolist()
     [[4.0, 0.0], [4.0, 2.0]]
     """
     whole = float(estimate.sum()) if total is None else total

@@ -142,7 +142,14 @@ def min(  # noqa: A001  # as in NumPy: it is read statistics.min
     >>> result.value in (20.0, 21.0), result.about
     (True, 'the 0.13% quantile, since the smallest value itself is that of a single row')
     """
-    options: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "upper": False, "guess": rows}
+    options: dict[str, Any] = {
+        "interval_kind": "worst-case",
+        "levels": (0.5,),
+        "step": step,
+        "interval": interval,
+        "upper": False,
+        "guess": rows,
+    }
     return ExtremeRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -171,5 +178,12 @@ def max(  # noqa: A001  # as in NumPy: it is read statistics.max
     >>> 89.0 <= statistics.max(ages, epsilon=1.0, bounds=(0, 120), step=1).value <= 90.0
     True
     """
-    options: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "upper": True, "guess": rows}
+    options: dict[str, Any] = {
+        "interval_kind": "worst-case",
+        "levels": (0.5,),
+        "step": step,
+        "interval": interval,
+        "upper": True,
+        "guess": rows,
+    }
     return ExtremeRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)

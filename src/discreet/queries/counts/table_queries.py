@@ -92,8 +92,8 @@ class SideBySide(Query):
     Examples
     --------
     >>> from discreet.queries.counts.count_queries import Bins, Histogram
-    >>> pair = SideBySide((Histogram(3), Bins(Box(0.0, 9.0), 0, (3.0,))), (1.0, 1.0))
-    >>> list(pair.parts), pair.bound.replace("l2")
+    >>> pair = SideBySide((Histogram(3), Bins(Box([0.0], [9.0]), 0, (3.0,))), (1.0, 1.0))
+    >>> list(pair.parts), round(pair.bound.replace("l2"), 9)
     (['counts0', 'counts1'], 2.0)
     """
 
