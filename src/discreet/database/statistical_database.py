@@ -81,7 +81,7 @@ class StatisticalDatabase(Questions[Reply]):
     ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one with Gaussian noise, 25.0% of the ...')
     >>> print(db.preview([db.draft.count(where="age > 65"), db.draft.median("age", share=0.2)]))
     count where age > 65: (ε=0.2..., δ=1e-06) replace-one with Gaussian noise, 10.0% of the budget
-    median of age: (ε=..., δ=0) replace-one with the exponential mechanism, ...% of the budget
+    median of age: (ε=..., δ=0) replace-one with the exponential mechanism..., ...% of the budget
     together ...% of the budget, of which 75.0% is left; ...% would be left
     >>> folder.cleanup()
     """

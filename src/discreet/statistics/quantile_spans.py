@@ -134,7 +134,7 @@ def span_factor(scales: tuple[float, ...], end_scale: float, reach: float, varia
     Examples
     --------
     >>> round(span_factor((3.3,), 10.0, 45.0, 0.0, 0.95), 2)
-    0.22
+    0.26
     """
 
     def misses(factor: float) -> bool:
