@@ -38,6 +38,12 @@ def _in_an_empty_folder(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
 
 
+def pytest_runtest_teardown() -> None:
+    """Close what a test has drawn: Matplotlib warns at the 21st open figure, wherever the others came from."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 def pytest_collection(session: pytest.Session) -> None:
     """Import test modules in every second worker from the last to the first: what one has compiled another reads."""
     if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2:

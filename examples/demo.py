@@ -1,7 +1,8 @@
-"""A private mixture of the bundled table: ``make demo``.
+"""A private mixture and a synthetic table of the bundled rows: ``make demo``.
 
-The rows go behind a curator with declared bounds and a budget. One fit costs all of it. Densities, predictions,
-synthetic rows and the plot are post-processing of its releases and cost nothing more; a second fit is refused.
+The rows go behind a curator with declared bounds and a budget. Two fits cost all of it: a mixture, which describes the
+rows by a few groups, and a synthesizer, which draws a table like theirs. Densities, synthetic rows and the picture are
+post-processing of their releases and cost nothing more; a third fit is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture as NonPrivate
 
 import discreet as dp
@@ -20,18 +23,24 @@ from discreet.datasets import load_adult
 
 COMPONENTS = 4
 SHOWN = ("age", "hours-per-week")
+INCOMES = ["below 50,000", "above 50,000"]
+
+Bounds = tuple[tuple[float, float], ...]
 
 
 def main(folder: Path) -> None:
-    """Fit the training rows at ε = 1, compare on the test rows, write synthetic rows and a picture."""
+    """Fit the training rows at ε = 1 in all, compare on the test rows, write synthetic rows and a picture."""
     train, test = load_adult(subset="train"), load_adult(subset="test")
-    low, high = zip(*train.bounds, strict=True)  # from the code book
-    box = dp.Box(low, high)
+    bounds = dict(zip(train.columns, train.bounds, strict=True))  # from the code book
+    columns = {name: dp.Number(*ends) for name, ends in bounds.items()} | {"income": dp.Category(INCOMES)}
+    people = pd.DataFrame(train.X, columns=list(train.columns)).assign(income=np.take(INCOMES, train.y))
+    tested = pd.DataFrame(test.X, columns=list(test.columns))
     guarantee = dp.Guarantee(epsilon=1.0, delta=1e-6)
 
     with TemporaryDirectory() as safe:
-        curator = dp.Curator(train.X, space=box, name="adult", ledger=f"{safe}/budget.db", budget=guarantee)
-        mixture = dp.GaussianMixture(COMPONENTS, epsilon=1.0, delta=1e-6).fit(curator)
+        ledger = f"{safe}/budget.db"
+        curator = dp.Curator(people, schema=dp.Schema(columns), name="adult", ledger=ledger, budget=guarantee)
+        mixture = dp.GaussianMixture(COMPONENTS, epsilon=0.7, delta=1e-6).fit(curator.only(list(train.columns)))
         print(
             f"UCI Adult, {len(train.X):,} rows: {COMPONENTS} Gaussians from {len(mixture.releases_)} noisy releases\n"
         )
@@ -40,24 +49,44 @@ def main(folder: Path) -> None:
         for j, column in enumerate(train.columns):
             print(f"{column:<16}" + "".join(f"{mean:12.1f}" for mean in mixture.means_[:, j]))
 
-        scale = np.array(curator.space.scale)
+        scale = np.array([high - low for low, high in train.bounds])
         exact = NonPrivate(COMPONENTS, reg_covar=1e-6, random_state=0).fit(train.X / scale)
         usual = exact.score(test.X / scale) - np.log(scale).sum()
         print("\nMean log-likelihood of a test row (these rows are public, so it may be shown):")
-        print(f"  private {mixture.score(test.X):.2f}, without privacy {usual:.2f}")
-        print("\n" + textwrap.fill(f"Guarantee: {mixture.guarantee_}. {mixture.guarantee_.in_words()}", 100))
+        print(f"  private {mixture.score(tested):.2f}, without privacy {usual:.2f}")
+        print(f"\nGuarantee of the mixture: {mixture.guarantee_}")
         print(f"Left of the budget: {curator.ledger.remaining('adult')}")
+
+        synth = dp.TableSynthesizer(epsilon=0.67, delta=1e-6, whole=list(train.columns)).fit(curator)
+        rows = synth.sample(len(people))
+        print(f"\nA synthetic table from {len(synth.releases_)} noisy releases: {len(rows):,} rows")
+        compare(people, rows, tested.assign(income=np.take(INCOMES, test.y)), train.bounds)
+        print("\n" + textwrap.fill(f"Guarantee of everything: {guarantee}. {guarantee.in_words()}", 100))
         try:
-            dp.GaussianMixture(COMPONENTS, epsilon=0.1).fit(curator)
+            dp.GaussianMixture(COMPONENTS, epsilon=0.1).fit(curator.only(list(train.columns)))
         except dp.BudgetExceeded:
             print("One more fit: refused, the budget is spent")
 
-    rows = curator.space.clip(mixture.sample(10_000)[0])
     folder.mkdir(parents=True, exist_ok=True)
     table, picture = folder / "adult-synthetic.csv", folder / "adult-mixture.png"
-    np.savetxt(table, rows, fmt="%.2f", delimiter=",", header=",".join(train.columns), comments="")
-    draw(mixture, rows, [train.columns.index(name) for name in SHOWN], picture)
+    rows.to_csv(table, index=False)
+    draw(mixture, rows[list(train.columns)].to_numpy(), [train.columns.index(name) for name in SHOWN], picture)
     print(f"Synthetic rows: {table}\nPicture:        {picture}")
+
+
+def compare(real: pd.DataFrame, synthetic: pd.DataFrame, test: pd.DataFrame, bounds: Bounds) -> None:
+    """Print relations of both tables, and what classifiers trained on them say of the test rows."""
+    print(f"{'':<46}{'synthetic':>12}{'real':>12}")
+    for name in ("age", "education-num", "hours-per-week"):
+        means = [frame.groupby("income")[name].mean() for frame in (synthetic, real)]
+        apart = [mean[INCOMES[1]] - mean[INCOMES[0]] for mean in means]
+        print(f"{f'mean {name}, above less below 50,000':<46}{apart[0]:12.1f}{apart[1]:12.1f}")
+    width = np.array([high - low for low, high in bounds])
+    right = []
+    for frame in (synthetic, real):
+        model = LogisticRegression(max_iter=1000).fit(frame.drop(columns="income") / width, frame["income"])
+        right.append(model.score(test.drop(columns="income") / width, test["income"]))
+    print(f"{'test rows whose income a classifier predicts':<46}{right[0]:12.1%}{right[1]:12.1%}")
 
 
 def draw(mixture: dp.GaussianMixture, rows: np.ndarray, columns: list[int], path: Path) -> None:
@@ -75,7 +104,7 @@ def draw(mixture: dp.GaussianMixture, rows: np.ndarray, columns: list[int], path
         for size in (1.0, 2.0):
             around = mean[columns][:, None] + size * factor @ circle
             axis.plot(*around, color=f"C{k}", label=f"component {k + 1}: {weight:.0%}" if size == 1.0 else None)
-    axis.set(xlabel=SHOWN[0], ylabel=SHOWN[1], title=f"UCI Adult, a private mixture at {mixture.guarantee_}")
+    axis.set(xlabel=SHOWN[0], ylabel=SHOWN[1], title="UCI Adult: a synthetic table, and the components of a mixture")
     axis.legend()
     figure.savefig(path, dpi=150)
 

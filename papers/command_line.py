@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,22 @@ def _audit(arguments: Sequence[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     attacks = attack_all(chosen, seconds=given.seconds, jobs=given.jobs) if chosen else ()
-    new: dict[str, list[dict[str, Any]]] = {
-        "attacks": sorted(
-            tqdm(attacks, total=len(chosen), unit="attack", disable=None), key=lambda one: chosen.index(one["name"])
-        ),
-        "one_run": audit_in_one_run() if given.all else [],
-    }
-    if given.out and chosen:  # merge with earlier results; the newer one of a name wins
-        kept = {kind: list({one["name"]: one for one in (*before[kind], *new[kind])}.values()) for kind in new}
-        _write(given.out / "attacks.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    new: dict[str, list[dict[str, Any]]] = {"attacks": [], "one_run": []}
+
+    def keep(kind: str, results: Iterable[dict[str, Any]]) -> None:
+        """Add results, and merge them with those of the folder at once: the newer one of a name wins."""
+        new[kind] += results
+        if given.out:
+            merged = {kind: {one["name"]: one for one in (*before[kind], *new[kind])} for kind in new}
+            in_order = [merged["attacks"].pop(name) for name in known if name in merged["attacks"]]
+            kept = {"attacks": [*in_order, *merged["attacks"].values()], "one_run": list(merged["one_run"].values())}
+            _write(given.out / "attacks.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+    for one in tqdm(attacks, total=len(chosen), unit="attack", disable=None):
+        keep("attacks", [one])
+    if given.all:
+        keep("one_run", audit_in_one_run(jobs=given.jobs))
+    new["attacks"].sort(key=lambda one: chosen.index(one["name"]))
     if given.page:
         try:
             _write(given.page, audited_page(given.out))

@@ -22,6 +22,9 @@ ERRORS = {
     "epsilon=1.0, share='a': expected one of them": ArgumentError(("epsilon", "share"), (1.0, "a"), "one of them"),
     "coef_, noise_: expected 2 numbers each": ArgumentError("coef_, noise_", UNSHOWN, "2 numbers each"),
     "losses[(1, 2)]=(3, 4): expected a count": ArgumentError("losses[(1, 2)]", (3, 4), "a count"),
+    "question 2 (mean of x): epsilon=1.0, share='a': expected one of them": ArgumentError(
+        ("epsilon", "share"), (1.0, "a"), "one of them"
+    ).in_question(2, "mean of x"),
 }
 
 
@@ -32,7 +35,7 @@ ERRORS = {
 def test_the_text_follows_from_the_fields_and_both_survive_copies(text, copied):
     error, again = ERRORS[text], copied(ERRORS[text])
     assert (type(again), str(again), again.args) == (ArgumentError, text, (text,))
-    for field in ("argument", "value", "given", "expected", "write"):
+    for field in ("argument", "value", "given", "expected", "write", "question"):
         assert getattr(again, field) == getattr(error, field)
     head = again.argument if again.value is None or len(again.given) > 1 else f"{again.argument}={again.value}"
     write = "" if again.write is None else f"; write {again.write}"

@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet import noise, planning
+from together import together
 
 NOT_POSITIVE = [
     0, -1, 0.0, -1e-300, math.nan, math.inf, -math.inf, "1", None, True, [1.0], 1j,
@@ -25,8 +26,8 @@ def refuses(name, value, call):
     assert repr(value) in message, message
 
 
-@pytest.mark.parametrize("value", NOT_POSITIVE, ids=repr)
-@pytest.mark.parametrize(
+@together("value", NOT_POSITIVE, ids=repr)
+@together(
     ("name", "call"),
     [
         ("epsilon", dp.Guarantee),
@@ -59,8 +60,8 @@ def test_what_must_be_positive(name, value, call):
     refuses(name, value, call)
 
 
-@pytest.mark.parametrize("value", NOT_PROBABILITIES, ids=repr)
-@pytest.mark.parametrize(
+@together("value", NOT_PROBABILITIES, ids=repr)
+@together(
     ("name", "call"),
     [
         ("delta", lambda value: dp.Guarantee(1.0, value)),

@@ -22,6 +22,9 @@ def test_it_runs_and_says_what_it_promises(tmp_path):
     assert exact - 4.0 < private < exact + 1.0
     header, *rows = (tmp_path / "adult-synthetic.csv").read_text().splitlines()
     assert header.startswith("age,")
-    assert len(rows) == 10_000
-    assert np.isfinite(np.array([row.split(",") for row in rows[:100]], dtype=float)).all()
+    assert len(rows) == 32_561
+    assert np.isfinite(np.array([row.split(",")[:6] for row in rows[:100]], dtype=float)).all()
+    assert {row.partition('"')[2].strip('"') for row in rows} == {"below 50,000", "above 50,000"}
+    synthetic, real = map(float, re.search(r"a classifier predicts +(\S+)% +(\S+)%", output).groups())
+    assert synthetic > real - 5.0
     assert (tmp_path / "adult-mixture.png").stat().st_size > 10_000

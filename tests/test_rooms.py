@@ -17,6 +17,7 @@ import pytest
 
 import discreet
 from discreet import queries
+from together import together
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(discreet.__file__).parent
@@ -119,7 +120,7 @@ def test_the_package_itself_pulls_in_nothing_at_all(loaded):
     assert "numpy" not in loaded["discreet"]
 
 
-@pytest.mark.parametrize("name", discreet.__all__)
+@together("name", discreet.__all__)
 def test_every_public_name_has_a_docstring(name):
     assert getattr(discreet, name).__doc__
 

@@ -36,8 +36,8 @@ def synthetic_people() -> tuple[pd.DataFrame, pd.DataFrame]:
     income = np.where(adult.y == 1, "above", "below")
     people = pd.DataFrame({"age": adult.X[:, 0], "hours": adult.X[:, 5], "income": income})
     columns = {"age": dp.Number(17, 90), "hours": dp.Number(1, 99), "income": dp.Category(["below", "above"])}
-    model = dp.TableMixture(10, epsilon=1.0, delta=1e-6, schema=dp.Schema(columns), whole=["age", "hours"]).fit(people)
-    return people, pd.DataFrame(model.sample(len(people)))
+    model = dp.TableSynthesizer(epsilon=1.0, delta=1e-6, schema=dp.Schema(columns), whole=["age", "hours"]).fit(people)
+    return people, model.sample(len(people))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
+from itertools import repeat
 from typing import Any
 
 from discreet.audit import attacking
@@ -71,11 +72,13 @@ def confidence_of_each() -> float:
     return 1.0 - (1.0 - CONFIDENCE) / (len(subjects()) + len(mixtures()))
 
 
-def audit_in_one_run() -> list[dict[str, Any]]:
+def audit_in_one_run(*, jobs: int = 2) -> list[dict[str, Any]]:
     """Return the audit in one run of every mixture, as plain values."""
-    return [
-        one_run(model, confidence=confidence_of_each()).to_dict() | {"name": name} for name, model in mixtures().items()
-    ]
+    names, confidence = list(mixtures()), confidence_of_each()
+    if jobs == 1:
+        return [_one_run_to_dict(name, confidence) for name in names]
+    with processes(min(jobs, len(names))) as pool:
+        return list(pool.map(_one_run_to_dict, names, repeat(confidence)))
 
 
 def attack_all(names: Sequence[str], *, seconds: float, jobs: int = 2) -> Iterator[dict[str, Any]]:
@@ -89,6 +92,10 @@ def attack_all(names: Sequence[str], *, seconds: float, jobs: int = 2) -> Iterat
         waiting = [pool.submit(_attack_to_dict, name, confidence, seconds) for name in names]
         for future in as_completed(waiting):
             yield future.result()
+
+
+def _one_run_to_dict(name: str, confidence: float) -> dict[str, Any]:
+    return one_run(mixtures()[name], confidence=confidence).to_dict() | {"name": name}
 
 
 def _attack_to_dict(name: str, confidence: float, seconds: float) -> dict[str, Any]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from discreet.estimators.pca import PCA
     from discreet.estimators.scoring import private_score
     from discreet.estimators.table_mixture import TableMixture
+    from discreet.estimators.table_synthesizer import TableSynthesizer
     from discreet.guarantees import (
         ApproximateLoss,
         BoundedRangeLoss,
@@ -108,6 +109,7 @@ __all__ = [
     "Sum",
     "Table",
     "TableMixture",
+    "TableSynthesizer",
     "WrongBound",
     "ZcdpLoss",
     "audit",
@@ -156,6 +158,7 @@ _MODULES = {
     "discreet.estimators.pca": "PCA",
     "discreet.estimators.scoring": "private_score",
     "discreet.estimators.table_mixture": "TableMixture",
+    "discreet.estimators.table_synthesizer": "TableSynthesizer",
     "discreet.guarantees": "ApproximateLoss BoundedRangeLoss ClassicalGaussianLoss GaussianLoss GeometricLoss "
     "Guarantee LaplaceLoss Neighbors PureLoss ZcdpLoss calibrate compose",
     "discreet.inference.infer": "infer",

@@ -37,6 +37,9 @@ class ArgumentError(ValueError):
         What would be accepted.
     write : str or None
         What to write instead, where that is known.
+    question : (int, str) or None
+        Where several questions were asked together, the number of the one that is refused, from 1, and that question in
+        words.
 
     Examples
     --------
@@ -47,29 +50,50 @@ class ArgumentError(ValueError):
     ledger: expected a path
     >>> print(ArgumentError(("epsilon", "share"), (1.0, 0.5), "one of them"))
     epsilon=1.0, share=0.5: expected one of them
+    >>> print(error.in_question(2, "mean of age"))
+    question 2 (mean of age): epsilon=-1: expected a finite number above 0; write epsilon=1.0, for example
     """
 
-    def __init__(self, argument: str | tuple[str, ...], value: Any, expected: str, write: str | None = None) -> None:
+    def __init__(
+        self,
+        argument: str | tuple[str, ...],
+        value: Any,
+        expected: str,
+        write: str | None = None,
+        *,
+        question: tuple[int, str] | None = None,
+    ) -> None:
         pairs = zip(argument, value, strict=True) if isinstance(argument, tuple) else [(argument, value)]
         self.given = {name: None if one is UNSHOWN else format_value(one) for name, one in pairs}
         self.argument = ", ".join(self.given)
         self.value = ", ".join(text for text in self.given.values() if text is not None) or None
-        self.expected, self.write = expected, write
+        self.expected, self.write, self.question = expected, write, question
         head = ", ".join(name if text is None else f"{name}={text}" for name, text in self.given.items())
-        super().__init__(f"{head}: expected {expected}" + ("" if write is None else f"; write {write}"))
+        end = "" if write is None else f"; write {write}"
+        super().__init__(f"{self.describe_question()}{head}: expected {expected}{end}")
+
+    def describe_question(self) -> str:
+        """Return the beginning of the text, which says which of several questions is refused; empty for one."""
+        return "" if self.question is None else f"question {self.question[0]} ({self.question[1]}): "
+
+    def in_question(self, number: int, description: str) -> ArgumentError:
+        """Return the same error, which says in which of several questions it is."""
+        return _from_fields(self.given, self.expected, self.write, (number, description))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_pickle, (self.given, self.expected, self.write)
+        return _from_fields, (self.given, self.expected, self.write, self.question)
 
 
-def _from_pickle(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
-    """Return an error that was pickled."""
-    values = tuple(UNSHOWN if text is None else _Text(text) for text in given.values())
-    return ArgumentError(tuple(given), values, expected, write)
+def _from_fields(
+    given: dict[str, str | None], expected: str, write: str | None, question: tuple[int, str] | None
+) -> ArgumentError:
+    """Return an error from the fields of another one."""
+    values = tuple(UNSHOWN if text is None else Verbatim(text) for text in given.values())
+    return ArgumentError(tuple(given), values, expected, write, question=question)
 
 
-class _Text(str):
-    """Text that is its own ``repr``."""
+class Verbatim(str):
+    """Text that is its own ``repr``: a value of an error that is shown as it is."""
 
     __slots__ = ()
 

@@ -27,7 +27,7 @@ from discreet.cli import printing  # noqa: E402
 from discreet.cli.app import COMMANDS, application  # noqa: E402
 from discreet.cli.error_messages import message_for  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
-from discreet.cli.model_kinds import MODELS, TABLES  # noqa: E402
+from discreet.cli.model_kinds import MIXED, MODELS, KindName  # noqa: E402
 from discreet.cli.model_table import parameter_table  # noqa: E402
 from discreet.cli.printing import CommandOutput, OutputTable  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
@@ -116,7 +116,11 @@ def test_a_first_session(folder):
     checked = discreet("schema check people.toml --data people.csv")
     assert re.search(r"^age +number +17 to 90", checked.out, re.MULTILINE)
     fitted = discreet(fit)
-    assert (fitted.code, "TableMixture" in fitted.out, "(ε=1, δ=1e-06) replace-one" in fitted.out) == (0, True, True)
+    assert (fitted.code, "TableSynthesizer" in fitted.out, "(ε=1, δ=1e-06) replace-one" in fitted.out) == (
+        0,
+        True,
+        True,
+    )
     assert discreet(sample).code == 0
     lines = Path("synthetic.csv").read_text().splitlines()
     assert (len(lines), lines[0]) == (1001, "age,hours,income")
@@ -127,6 +131,11 @@ def test_a_first_session(folder):
 @pytest.mark.parametrize(
     ("words", "kind", "samples"),
     [
+        (
+            "table people.csv --schema people.toml --whole age --zero 'age < 18 and hours > 60'",
+            "TableSynthesizer",
+            True,
+        ),
         ("mixture people.csv --schema people.toml --components 2 --whole age", "TableMixture", True),
         ("mixture people.csv --schema people.toml --columns age,hours --components 2", "GaussianMixture", True),
         ("kmeans people.csv --bounds age=17:90 --clusters 2", "KMeans", False),
@@ -155,6 +164,25 @@ def test_every_model_is_fitted_written_and_sampled_where_it_has_rows(folder, wor
         assert not Path("rows.parquet").exists()
 
 
+def test_a_synthetic_table_has_gaps_and_nothing_that_cannot_occur(folder):
+    rows = [f"{age},{hours},{'' if age % 3 else 'below'}" for age in range(20, 80) for hours in range(10, 60)]
+    Path("gaps.csv").write_text("age,hours,income\n" + "\n".join(rows))
+    zero = ["--zero", "age >= 50 and hours < 30", "--zero", "income == 'above' and age < 85"]
+    fitted = discreet(
+        "fit table gaps.csv --schema people.toml --whole age,hours --epsilon 20 --out g.json --json", *zero
+    )
+    assert fitted.data["found"][0].keys() == {"column", "and", "association", "expected error", "more than noise"}
+    assert discreet("sample g.json --rows 600 --out g.csv").code == 0
+    drawn = [line.split(",") for line in Path("g.csv").read_text().splitlines()[1:]]
+    assert not any(int(age) >= 50 and int(hours) < 30 for age, hours, _ in drawn)
+    assert {income for age, _, income in drawn if int(age) < 85} == {"", "below"}
+    assert 0.5 < sum(not income for *_, income in drawn) / 600 < 0.8
+    assert discreet("sample g.json --rows 60 --out g.parquet").code == 0
+    assert pq.read_table("g.parquet")["income"].null_count > 10
+    refused = discreet("fit table gaps.csv --schema people.toml --epsilon 1 --out h.json", "--zero", "income == 'x'")
+    assert (refused.code, Path("h.json").exists()) == (1, False)
+
+
 def test_what_a_fit_found_has_the_names_and_numbers_of_reports(folder):
     fitted = discreet(f"fit kmeans people.csv {DECLARED} --clusters 2 --epsilon 5 --json").data
     assert fitted["columns"] == ["age", "hours"]
@@ -171,13 +199,14 @@ def test_what_a_fit_found_has_the_names_and_numbers_of_reports(folder):
 
 def test_the_help_of_fit_has_the_flags_and_defaults_of_the_models():
     unsaid = {"None": "", "()": "", "False": "off"}
-    first, *others = KINDS_OF_FIT.values()
-    for told, kind in zip(MODELS.splitlines()[1:], [first, TABLES, *others], strict=True):
+    kinds = list(KINDS_OF_FIT.values())
+    kinds.insert(list(KINDS_OF_FIT).index(KindName.MIXTURE) + 1, MIXED)
+    for told, kind in zip(MODELS.splitlines()[1:], kinds, strict=True):
         flags = dict(re.findall(r"--(\w+) ?\(?(\w*)", told.replace("clusters", "components").replace("(all)", "")))
-        assert ("target" in flags) is kind.targeted
+        assert ("target" in flags) is (kind.targeted or "target" in kind.flags)
         usual = inspect.signature(getattr(dp, kind.estimator)).parameters
         expected = {flag: str(usual[parameter].default) for flag, parameter in kind.flags.items()}
-        flags.pop("target", None)
+        flags = flags if "target" in kind.flags else {flag: value for flag, value in flags.items() if flag != "target"}
         assert flags == {flag: unsaid.get(default, default) for flag, default in expected.items()}
 
 
@@ -249,12 +278,20 @@ def test_questions_in_many_forms_and_their_price(folder):
 
 
 def test_intervals_about_the_population(folder):
-    common = f"{DECLARED} --ledger people.ledger --limit 9:1e-6 --share 0.2 --of population"
+    common = f"{DECLARED} --ledger people.ledger --limit 9:1e-6 --share 0.1 --of population"
     for question in ("count", "sum age", "trimmed-mean age", 'median age --set interval_kind="worst-case"'):
         assert "--of population" in discreet(f"query people.csv {question} {common}").err
     assert not Path("people.ledger").exists()  # refused before anything is spent
     for question in ("mean age", "median age --step 1", "histogram age --bins 5", "count --by income"):
         assert discreet(f"query people.csv {question} {common} --json").data["of"] == "population"
+    common = common.removesuffix("--of population")
+    asked = discreet(f"query people.csv mean age {common} --set population=true --json").data
+    assert (asked["of"], asked["answer"][0]["interval_of"]) == ("population", "population")
+    shown = discreet(f"query people.csv mean age {common} --set population=true --level 0.9")
+    assert "90 % intervals of the population" in shown.out
+    rows = discreet(f"query people.csv mean age {common} --set population=true --of rows --json").data
+    assert rows["of"] == "rows"
+    assert "interval_of" not in rows["answer"][0]
 
 
 def test_exit_code_three_when_the_budget_does_not_admit_it(folder):

@@ -164,10 +164,57 @@ def test_a_first_line_that_may_be_a_row_is_not_shown(folder, first):
     lines = ["fit kmeans rows.csv --bounds age=17:90 --epsilon 1 --out k.json"]
     lines += ["query rows.csv mean age --bounds age=17:90 --ledger q.ledger --limit 1:1e-6"]
     lines += ["schema check people.toml --data rows.csv"]
-    lines += ["schema init rows.csv"] if "cardiology" not in first else []  # text alone cannot be told from names
+    lines += ["schema init rows.csv"]
+    lines += ["schema init rows.csv --header"] if "cardiology" not in first else []  # else it has been stated
     for line in lines:
         told = discreet(line)
         assert told.code == 1
         assert "nothing of it is shown" in told.err
         assert "Alice" not in told.out + told.err
     assert not Path("q.ledger").exists()
+
+
+FIRST_ROWS = [  # none has a cell that is a number, a date or empty, and none has a cell twice
+    "Smith,C50.9,berlin",
+    "Smith,12 kg,berlin",
+    "Smith,44%,berlin",
+    "Smith,$12,berlin",
+    "Smith,yes,berlin",
+    "smith;57,3;berlin",
+    "smith\t1st\tberlin",
+    "smith|a@b.org|berlin",
+    '"Smith, Alice",cardiology,berlin',
+    "Smith,female,berlin",
+    "Smith,NA,berlin",
+    "Smith,3rd floor,berlin",
+    "Smith,+49 30 1234,berlin",
+    "Smith,A-123,berlin",
+    "Smith,?,berlin",
+]
+
+
+@pytest.mark.parametrize("first", FIRST_ROWS)
+def test_no_cell_of_a_row_gets_into_a_schema(folder, first):
+    Path("rows.csv").write_text(f"{first}\nJones,other,paris\n")
+    for line in ("schema init rows.csv", "schema init rows.csv --json", "schema init rows.csv --out draft.toml"):
+        told = discreet(line)
+        assert told.code == 1
+        assert "nothing of it is shown" in told.err.replace("\n", " ")
+        assert "--header" in told.err
+        assert not any(cell in (told.out + told.err).lower() for cell in ("smith", "berlin", "12", "c50", "a@b"))
+    assert not Path("draft.toml").exists()
+
+
+def test_who_states_that_the_first_line_has_names_gets_them(folder):
+    Path("rows.csv").write_text("blood pressure,weight (kg),Größe\n120,80,170\n")
+    assert discreet("schema init rows.csv").code == 1
+    assert '[columns."blood pressure"]' in discreet("schema init rows.csv --header").out
+    Path("rows.csv").write_text("capital-gain,Sepal.Length,x1,_id,größe\n1,2,3,4,5\n")
+    assert discreet("schema init rows.csv").code == 0
+    Path("rows.csv").write_text("12,Smith\n13,Jones\n")
+    assert discreet("schema init rows.csv --header").code == 1  # no command reads a file with such names
+
+
+def test_a_draft_says_that_its_names_are_the_first_line(folder):
+    Path("rows.csv").write_text("smith,cardiology\njones,surgery\n")  # a row, which looks like names
+    assert "If that line is a row, delete this file" in discreet("schema init rows.csv").out

@@ -96,6 +96,7 @@ LINES = [
     "schema init people.csv",
     "schema check people.toml --data people.csv",
     "fit mixture people.csv --bounds age=17:90 --components 2 --steps 2 --epsilon 1",
+    "fit table people.csv --schema people.toml --zero 'age_>_80' --epsilon 1",
     "fit kmeans people.csv --schema people.toml --clusters 2 --steps 1 --epsilon 0.1 --ledger people.ledger",
     "fit logistic people.csv --schema people.toml --target income --epsilon 1 --steps 2 --method gradient",
     "fit pca people.csv --schema people.toml --components 1 --epsilon 1",

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from together import together
+
 typer = pytest.importorskip("typer", reason="typer is not installed")
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 import discreet as dp  # noqa: E402
 from cli_folder import discreet, make_folder  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
+from discreet.cli.query_command import NAMES  # noqa: E402
 
 
 def commands():
@@ -33,8 +36,8 @@ def made(tmp_path_factory):
     folder = make_folder(tmp_path_factory.mktemp("folder"))
     lines = (folder / "people.csv").read_text().splitlines()
     wards = ("north", "south", "elsewhere")
-    rows = [f"{line},{wards[place % 3]}" for place, line in enumerate(lines[1:])]
-    (folder / "people.csv").write_text("\n".join([f"{lines[0]},ward", *rows, ""]))
+    rows = [f"{line},{wards[place % 3]},2020-0{1 + place % 9}-01" for place, line in enumerate(lines[1:])]
+    (folder / "people.csv").write_text("\n".join([f"{lines[0]},ward,seen", *rows, ""]))
     return folder
 
 
@@ -58,7 +61,7 @@ def test_there_are_options_of_one_value_and_of_several():
     }
 
 
-@pytest.mark.parametrize(("command", "flag"), [(name, flag) for name, flag, several in OPTIONS if not several])
+@together(("command", "flag"), [(name, flag) for name, flag, several in OPTIONS if not several])
 def test_an_option_of_one_value_is_given_once(command, flag):
     ran = discreet(f"{command} {flag} 1 {flag}=2")
     assert (ran.code, ran.out) == (2, "")
@@ -127,8 +130,8 @@ def test_tables_on_the_command_line(folder):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("crosstab ward", "crosstab is of two columns"),
-        ("crosstab ward income age", "crosstab is of two columns"),
+        ("crosstab ward", "two columns, its rows and its columns; write for example: crosstab ward sex"),
+        ("crosstab ward income age", "two columns, its rows and its columns; write for example: crosstab ward sex"),
         ("crosstab ward age --bins 3 --bins 4", "expected it once, or with the name of a column"),
         ("crosstab ward age --bins age=3 --bins age=4", "each once"),
         ("crosstab ward age --bins height=3", "with a declared column"),
@@ -141,3 +144,86 @@ def test_a_table_that_does_not_fit_is_refused_before_the_spend(line, message, fo
     assert ran.code in (1, 2)
     assert message in ran.err.replace("\n", " ")
     assert not Path("l").exists()
+
+
+def test_comparisons_and_events_on_the_command_line(folder):
+    asked = f"query people.csv difference age --between income --by ward {COMMON} --epsilon 10 --json"
+    rows = discreet(asked).data["answer"]
+    assert [row["ward"] for row in rows] == ["north", "south", "other"]
+    assert all("p_value" in row for row in rows)
+    asked = f"query people.csv difference age --between ward --set groups=south,north {COMMON} --epsilon 10 --json"
+    (row,) = discreet(asked).data["answer"]
+    assert (row["group"], row["other"]) == ("south", "north")
+    for line, question in (
+        ("trend --over age --bins 5 --by ward", "trend by ward over age"),
+        ("max age", "max of age"),
+        ("min age --set rows=100", "min of age"),
+        ("survival age income --set occurred=above --by ward", "survival of age by ward"),
+        ("log-rank age income --set occurred=above --between ward", "log rank of age between ward"),
+    ):
+        assert discreet(f"query people.csv {line} {COMMON} --epsilon 10 --preview --json").data["question"] == question
+    notes = discreet(f"query people.csv mean age --loose {COMMON} --epsilon 10 --json").data["notes"]
+    assert notes[0].startswith("age: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("difference age", "--between"),
+        ("trend age", "--over"),
+        ("survival age", "survival is of two columns, its time and its event"),
+        ("log-rank age income", "--between"),
+        ("trimmed-mean age --by ward", "trimmed-mean does not take it"),
+        ("mean age --between ward", "mean does not take it"),
+        ("difference age --between ward --by ward", "other columns"),
+    ],
+)
+def test_a_comparison_that_does_not_fit_is_refused_before_the_spend(line, message, folder):
+    ran = discreet(f"query people.csv {line} {COMMON} --epsilon 1")
+    assert ran.code in (1, 2)
+    assert message in ran.err.replace("\n", " ")
+    assert not Path("l").exists()
+
+
+ASKED = {
+    "chi-square": "income --by ward",
+    "check-schema": "",
+    "correlation": "age hours",
+    "count": "--by ward,income",
+    "count-persons": "",
+    "covariance": "age hours",
+    "crosstab": "ward income --values age",
+    "difference": "age --between income",
+    "geometric-mean": "age",
+    "histogram": "age ward",
+    "interquartile-range": "age",
+    "log-rank": "age income --between ward --set occurred=above --set until=60",
+    "max": "age --set rows=1000 --by ward",
+    "mean": "age hours",
+    "median": "age --by ward",
+    "min": "age",
+    "mode": "ward",
+    "proportion": "income --set of=above",
+    "quantile": "age --q 0.9",
+    "quantiles": "age",
+    "rank-test": "age --between income",
+    "std": "age",
+    "sum": "age",
+    "survival": "age income --set occurred=above --by ward",
+    "trend": "age --over seen",
+    "trimmed-mean": "age",
+    "variance": "age",
+}
+
+
+def test_there_is_a_line_for_every_statistic():
+    assert sorted(ASKED) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("statistic", ASKED)
+def test_every_statistic_can_be_asked(statistic, folder):
+    whose = "--unit hours --max-rows 2" if statistic == "count-persons" else "--bounds hours=1:99"
+    more = f"--bounds seen=2020-01-01:2020-12-31 --epsilon 1 {whose}"
+    ran = discreet(f"query people.csv {statistic} {ASKED[statistic]} {COMMON} {more}")
+    assert ran.code == 0, ran.err
+    assert dp.Ledger("l").spent("people")

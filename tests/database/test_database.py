@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet import statistics
+from discreet.arguments import ArgumentError
 from discreet.database import Draft, Reply
 from discreet.database.budget_shares import BudgetShares
 from discreet.door.inquiry import Inquiry
@@ -358,6 +359,49 @@ def test_what_cannot_be_answered_is_refused_and_costs_nothing(opened, ask, words
     with pytest.raises(ValueError, match=words):
         ask(db)
     assert db.remaining == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "argument"),
+    [
+        (lambda draft: draft.mean("agee"), "columns"),
+        (lambda draft: draft.count(where="agee > 5"), "where"),
+        (lambda draft: draft.count(where="age >"), "where"),
+        (lambda draft: draft.histogram("age", bins=0), "bins"),
+        (lambda draft: draft.quantiles("age", [0.5, 1.5]), "levels"),
+        (lambda draft: draft.median("ward"), "column"),
+        (lambda draft: draft.mean("age", by="age"), "by"),
+        (lambda draft: draft.mean("age", share=1e-14), "share"),
+    ],
+)
+def test_the_error_of_a_batch_names_the_question_that_is_wrong(opened, wrong, argument):
+    db = opened()
+    bad = wrong(db.draft)
+    for ask in (db.preview, db.answer):
+        with pytest.raises(ArgumentError) as alone:
+            ask([bad])
+        assert (alone.value.argument, alone.value.question) == (argument, None)
+        with pytest.raises(ArgumentError) as batch:
+            ask([db.draft.mean("age"), bad, db.draft.sum("age")])
+        error = batch.value
+        assert error.question == (2, bad.description)
+        assert (error.given, error.expected, error.write) == (
+            alone.value.given,
+            alone.value.expected,
+            alone.value.write,
+        )
+        assert str(error) == f"question 2 ({bad.description}): {alone.value}"
+    with pytest.raises(ArgumentError, match=r"questions\[1\]: expected drafts"):
+        db.preview([db.draft.mean("age"), "mean"])
+    assert db.remaining == 1.0
+
+
+def test_any_other_error_of_a_batch_has_a_note_of_the_question(opened):
+    db = opened()
+    with pytest.raises((TypeError, ValueError)) as batch:
+        db.preview([db.draft.mean("age"), db.draft.count()])  # their number is public
+    noted = getattr(batch.value, "question", None) == (2, "count") or "in question 2 (count)" in batch.value.__notes__
+    assert noted
 
 
 def test_an_argument_that_is_none_is_refused(opened):

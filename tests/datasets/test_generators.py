@@ -372,13 +372,15 @@ def test_visits_are_those_of_the_seed_and_of_several_to_a_patient():
     visits = make_visits(random_state=0)
     pd.testing.assert_frame_equal(visits, make_visits(random_state=0))
     assert not visits.equals(make_visits(random_state=1))
-    assert list(visits.columns) == ["patient", "admitted", "ward", "age", "systolic", "stay"]
+    columns = ["patient", "admitted", "ward", "age", "systolic", "stay", "sex", "care", "days", "back"]
+    assert list(visits.columns) == columns
     sizes = visits["patient"].value_counts()
     assert 7_900 < len(sizes) <= 8_000  # names are missing in 0.5 % of the rows
     assert (sizes == 1).mean() > 0.4
     assert sizes.max() > 20
     ages = visits[visits["age"] < 999].groupby("patient")["age"].nunique()
     assert (ages == 1).all()
+    assert (visits.groupby("patient")[["sex", "care"]].nunique() <= 1).all(axis=None)
 
 
 def test_visits_have_the_faults_that_are_told_and_no_others():
@@ -396,6 +398,9 @@ def test_visits_have_the_faults_that_are_told_and_no_others():
         0.080: visits["systolic"].isna(),
         0.012: visits["systolic"] < 40,
         0.013: visits["stay"].isna(),
+        0.009: visits["sex"].isna(),
+        0.0091: visits["days"].isna(),
+        0.0092: visits["back"].isna(),
     }
     for share, fault in shares.items():  # more than five standard deviations of 40,000 rows
         assert float(fault.mean()) == pytest.approx(share, abs=0.006)
@@ -405,6 +410,15 @@ def test_visits_have_the_faults_that_are_told_and_no_others():
     assert 0.002 < (visits["stay"] < 0).mean() < 0.009
     logs = np.log(visits["stay"].where(visits["stay"] > 0)).groupby(visits["ward"]).mean()
     assert logs["emergency"] < logs["medicine"] < logs["surgery"]
+
+
+def test_visits_are_followed_and_called_patients_come_back_less_often():
+    visits = make_visits(20_000, random_state=0)
+    assert visits["days"].dropna().between(1, 90).all()
+    assert set(visits["care"]) == {"usual", "calls"}
+    assert (visits["back"][visits["days"] == 90].dropna() == "no").all()
+    back = (visits["back"] == "yes").groupby(visits["care"]).mean()
+    assert 0.15 < back["calls"] < back["usual"] - 0.03 < 0.35
 
 
 @pytest.mark.parametrize("wrong", [0, 100_001, 2.5, "many", True])

@@ -16,6 +16,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import kstest, norm
@@ -97,6 +98,22 @@ def test_what_is_public_about_the_size():
     assert dp.Curator(polars.DataFrame({"x": [0.1, None]}), schema=filled).size == PublicSize(2, True)
     with pytest.raises(ValueError, match="at_most=10"):
         dp.Curator(ROWS, space=BOX, neighbors="add-remove", at_most=10)
+
+
+@pytest.mark.parametrize(
+    ("given", "rows"),
+    [
+        ({}, 12),
+        ({"unit": "id", "max_rows": 2}, 8),  # four persons, of whom at most two rows count
+        ({"unit": "id", "max_rows": 10**6}, 100),
+        ({"neighbors": "add-remove"}, 100),
+        ({"unit": "id", "max_rows": 2, "neighbors": "add-remove"}, 100),
+    ],
+)
+def test_a_mechanism_plans_with_the_least_public_bound_on_the_rows(given, rows):
+    frame = pd.DataFrame({"id": list("abcd") * 3, "x": np.linspace(0.0, 1.0, 12)})
+    schema = dp.Schema({"x": dp.Number(0, 1)})
+    assert dp.Curator(frame, schema=schema, at_most=100, **given).setting.rows == rows
 
 
 DRAWS = size(1000, 3000)  # of 1,000, twice or half the loss lies more than 10 deviations off

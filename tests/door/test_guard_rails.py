@@ -101,7 +101,10 @@ class TestNewBudgets:
 
     def test_a_new_ledger_beside_an_old_one(self, tmp_path):
         curated(name="people", ledger=tmp_path / "old.ledger", budget=BUDGET)
-        with pytest.warns(NewBudgetWarning, match=r"beside it is the ledger 'old.ledger', with 'people'"):
+        with pytest.warns(
+            NewBudgetWarning,
+            match=r"new in the ledger 'new.ledger' and .*; beside it is the ledger 'old.ledger', with 'people'",
+        ):
             curated(name="patients", ledger=tmp_path / "new.ledger", budget=BUDGET)
 
     @pytest.mark.parametrize("other", ["one.ledger", "two.ledger"])

@@ -20,7 +20,7 @@ from discreet.database import Drafting, questions
 from discreet.database.questions import QUESTIONS, Questions
 from discreet.records import Condition, Records, open_records
 from discreet.statistics.request import STATISTICS
-from effort import size
+from effort import crossed, size
 from pairwise import pairwise
 from papers.audit.subjects.every_statistic import ASKED, OTHERS
 
@@ -56,7 +56,8 @@ def variants(name):
     columns = ["age", "bmi"] if name in ("covariance", "correlation") else others.get(name, "age")
     plain = dict.fromkeys(taken & {"column", "columns"}, columns) | dict(STATISTICS[name].example)
     result = [("plain", None, plain)]
-    result += [("by", None, plain | {"by": "sex" if name == "mode" else "ward"})] if "by" in taken else []
+    groups = "sex" if name == "mode" or "between" in plain else "ward"
+    result += [("by", None, plain | {"by": groups})] if "by" in taken else []
     result += [("weights", None, plain | {"weights": "stay"})] if "weights" in taken else []
     result += [("where", "bmi > 20 and ward == 'n'", plain)] if taken else []
     argument, values = WAYS.get(name, ("", []))
@@ -106,9 +107,7 @@ def test_a_plan_has_the_losses_that_the_ledger_then_records(name, where, argumen
     assert plan.guarantee == result.guarantee
 
 
-@pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(("name", "delta", "neighbors"), crossed(QUESTIONS, [0.0, 1e-6], RELATIONS))
 def test_a_price_is_what_the_ledger_then_records_and_fills_its_share(name, delta, neighbors, tmp_path):
     db = dp.StatisticalDatabase(
         table(), schema=SCHEMA, budget=dp.Guarantee(20.0, delta, neighbors), ledger=tmp_path / "l", name="clinic"
@@ -117,7 +116,7 @@ def test_a_price_is_what_the_ledger_then_records_and_fills_its_share(name, delta
         if "adaptive" in label and not delta:
             continue
         condition = {} if where is None else {"where": where}
-        first = (place + bool(delta) + RELATIONS.index(neighbors)) % 2  # of each variant every two of the three meet
+        first = (place + bool(delta)) % 2  # each variant has both in turn
         for cost in ({"share": 0.05}, {"epsilon": 0.3})[size(first, 0) : size(first + 1, 2)]:
             draft = getattr(db.draft, name)(**arguments, **condition, **cost)
             before, left = db.ledger.spent(db.name), db.remaining
@@ -304,6 +303,7 @@ ESTIMATORS = {
     "svc": (dp.LinearSVC(epsilon=1.0), "ward"),
     "regression": (dp.LinearRegression(epsilon=1.0), "bmi"),
     "table": (dp.TableMixture(2, epsilon=1.0), None),
+    "synthesizer": (dp.TableSynthesizer(epsilon=1.0), None),
 }
 
 
@@ -342,5 +342,5 @@ def test_a_new_statistic_has_its_own_arguments_on_the_command_line(monkeypatch):
             cli_query._parse_own("mean", [wrong])
     with pytest.raises(typer.BadParameter, match="expected nothing, for count"):
         cli_query._parse_own("count", ["above=1"])
-    with pytest.raises(typer.BadParameter, match="quantile needs q; write --set q="):
+    with pytest.raises(typer.BadParameter, match="quantile needs q; write --q "):
         cli_query._check_given("quantile", {"column": "age"})

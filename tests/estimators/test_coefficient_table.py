@@ -9,8 +9,11 @@ import pytest
 
 import discreet as dp
 from discreet.arguments import ArgumentError
+from effort import size
+from goodness import least_successes
 
-REPEATS, LEAST = 50, 32  # a false alarm below 1e-9 where intervals hold with probability 0.93
+REPEATS = size(30, 50)
+LEAST = least_successes(REPEATS, 0.93)  # intervals at 0.95 hold with this probability or more
 
 
 def _rows(rng, logistic):
@@ -70,3 +73,44 @@ def test_what_cannot_be_inferred_is_refused():
         dp.LogisticRegression(bounds=dp.Box(-5, 5), classes=[0, 1, 2], inference=True).fit(X, y)
     with pytest.raises(ArgumentError, match="of='sample'"):
         plain.interval(of="sample")
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_coefficients_that_noise_has_drowned_have_infinite_errors():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 2))
+    model = dp.LinearRegression(epsilon=0.05, bounds=dp.Box(-8, 8), target_bounds=(-40, 40), random_state=0)
+    with pytest.warns(UserWarning, match="dominated by noise"):
+        model.fit(X, X @ [3.0, -2.0] + 5.0)
+    assert not model.identified_.any()
+    assert np.isinf(model.standard_errors()).all()
+    assert (model.p_values() == 1.0).all()
+    assert (model.interval()[0] == -np.inf).all()
+    assert "inf" in str(model.summary())
+    again = type(model).from_json(model.to_json())
+    assert np.isinf(again.standard_errors()).all()
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_of_equal_columns_only_the_others_have_finite_errors():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(20_000, 2))
+    X = np.stack([x[:, 0], x[:, 0], x[:, 1]], axis=1)
+    model = dp.LinearRegression(epsilon=2.0, bounds=dp.Box(-6, 6), target_bounds=(-30, 30), random_state=0)
+    model.fit(X, X @ [1.0, 1.0, -2.0] + rng.normal(size=20_000))
+    assert np.isinf(model.standard_errors()[:2]).all()
+    assert model.standard_errors()[2] < 0.2
+    low, high = model.interval(0.999999)
+    assert low[2] < -2.0 < high[2]
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_a_logistic_fit_that_noise_has_drowned_says_nothing():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(300, 2))
+    y = (rng.random(300) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5]))).astype(int)
+    model = dp.LogisticRegression(
+        epsilon=0.05, bounds=dp.Box(-8, 8), classes=[0, 1], inference=True, random_state=0
+    ).fit(X, y)
+    assert np.isinf(model.standard_errors()[:2]).all()
+    assert (model.p_values()[:2] == 1.0).all()

@@ -70,3 +70,36 @@ def test_names_beside_those_of_a_curator():
     with pytest.raises(ValueError, match="expected None, or bounds of 'age'"):
         dp.GaussianMixture(1, bounds={"years": (0, 110)}, **PROMISE).fit(curator)
     assert dp.GaussianMixture(1, bounds={"age": (0, 110)}, **PROMISE).fit(curator).means_.shape == (1, 1)
+
+
+@pytest.mark.parametrize("estimator", [dp.GaussianMixture, dp.KMeans, dp.FactorAnalysis, dp.PCA])
+def test_columns_of_a_file_keep_names_that_look_like_places(estimator, tmp_path):
+    frame = pd.DataFrame(RNG.normal(size=(300, 2)), columns=["x0", "x1"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    curator = dp.Curator(tmp_path / "rows.csv", schema=dp.Schema({"x0": dp.Number(-5, 5), "x1": dp.Number(-5, 5)}))
+    for source in (frame, tmp_path / "rows.csv", curator):
+        model = estimator(1, bounds=None if source is curator else (-5, 5), **PROMISE).fit(source)
+        assert model.feature_names_in_.tolist() == ["x0", "x1"]
+        assert type(model).from_json(model.to_json()).feature_names_in_.tolist() == ["x0", "x1"]
+    for array in (frame.to_numpy(), dp.Curator(frame.to_numpy(), space=dp.Box(-5, 5))):
+        model = estimator(1, bounds=None if isinstance(array, dp.Curator) else (-5, 5), **PROMISE).fit(array)
+        assert not hasattr(model, "feature_names_in_")
+
+
+def test_features_of_a_file_keep_names_that_look_like_places(tmp_path):
+    frame = pd.DataFrame(RNG.uniform(-1, 1, (300, 2)), columns=["x0", "x1"]).assign(y=lambda rows: rows["x0"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    line = dp.LinearRegression(bounds={"x0": (-1, 1), "x1": (-1, 1)}, target_bounds=(-1, 1), epsilon=10.0)
+    assert line.fit(str(tmp_path / "rows.csv"), "y").feature_names_in_.tolist() == ["x0", "x1"]
+    assert not hasattr(
+        line.set_params(bounds=(-1, 1)).fit(frame[["x0", "x1"]].to_numpy(), frame["y"]), "feature_names_in_"
+    )
+
+
+@pytest.mark.parametrize("estimator", [dp.GaussianMixture, dp.KMeans, dp.FactorAnalysis, dp.PCA])
+def test_rows_to_predict_are_not_read_from_a_file(estimator, tmp_path):
+    model = estimator(1, bounds=NAMED, **PROMISE).fit(FRAME)
+    apply = model.predict if hasattr(model, "predict") else model.transform
+    for hidden in ("rows.csv", tmp_path / "rows.csv", dp.Curator(FRAME[["age"]], space=dp.Box(0, 110))):
+        with pytest.raises(ValueError, match=r"X: expected rows that you hold, .*; write pandas.read_csv\(path\)"):
+            apply(hidden)

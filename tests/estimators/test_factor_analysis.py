@@ -16,6 +16,7 @@ import discreet as dp
 from discreet.models.spectral.factors import Factors
 from discreet.models.spectral.one_release import OneRelease
 from discreet.noise import NotPrivateWarning
+from effort import size
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -46,9 +47,9 @@ def overlap(one, other):
 @seeds_are_fine
 @parametrize_with_checks(
     [
-        dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0),
         dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Box(-1e3, 1e3), random_state=0, method="one-release"),
-    ]
+        dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0),
+    ][-size(1, 2) :]
 )
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import struct
+from functools import cache
 from types import SimpleNamespace
 
 import array_api_strict
@@ -24,6 +25,7 @@ import discreet as dp
 from discreet.models.linear.row_coordinates import CONSTANT
 from discreet.noise import NotPrivateWarning
 from discreet.records import as_records
+from effort import size
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -67,6 +69,11 @@ def fitted(X=X, y=Y, kind=dp.LogisticRegression, method="objective", **parameter
     return model(kind, method, **parameters).fit(X, y)
 
 
+@cache
+def saved():
+    return fitted(random_state=None).to_json()
+
+
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 9e-8])
 def test_an_epsilon_that_leaves_no_grid(epsilon):
     for C in (None, 1.0):
@@ -81,9 +88,9 @@ CONTRACT = {"classes": "public", "epsilon": 1e6, "bounds": dp.Box(-20, 20), "ran
 @parametrize_with_checks(
     [
         dp.LogisticRegression(**CONTRACT),
-        dp.LogisticRegression(method="gradient", max_iter=3, **CONTRACT),
         dp.LinearSVC(**CONTRACT),
-    ]
+        dp.LogisticRegression(method="gradient", max_iter=3, **CONTRACT),
+    ][: size(2, 3)]
 )
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
@@ -563,11 +570,11 @@ class TestPersistence:
         ids=str,
     )
     def test_what_cannot_be(self, wrong):
-        values = json.loads(SAVED)
+        values = json.loads(saved())
         with pytest.raises(ValueError, match="expected"):
             dp.LogisticRegression.from_dict(values | {"fitted": values["fitted"] | wrong})
         with pytest.raises(ValueError, match="kind"):
-            dp.LinearSVC.from_json(SAVED)
+            dp.LinearSVC.from_json(saved())
 
     @seeds_are_fine
     def test_a_seed_stays_one_in_a_file(self):
@@ -599,6 +606,3 @@ class TestPersistence:
             assert not hasattr(one, "n_iter_")
             with pytest.raises(NotFittedError):
                 one.predict(X)
-
-
-SAVED = fitted(random_state=None).to_json()

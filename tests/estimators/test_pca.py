@@ -18,6 +18,7 @@ from discreet.queries.moments.moments import Products
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block
+from effort import size
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -43,7 +44,7 @@ def fitted(X=ROWS, n_components=2, **parameters):
 @parametrize_with_checks(
     [
         dp.PCA(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0, method=method)
-        for method in ("auto", "analyze-gauss", "exponential")
+        for method in ("auto", "exponential", "analyze-gauss")[: size(2, 3)]
     ]
 )
 def test_the_contract_of_scikit_learn(estimator, check):

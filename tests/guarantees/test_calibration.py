@@ -19,6 +19,7 @@ from discreet import (
     compose,
 )
 from discreet.planning import dpem_losses
+from together import together
 
 LISTS = {
     "gaussian": [GaussianLoss(1.0)],
@@ -31,9 +32,9 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("method", ["linear", "advanced", "zcdp", "moments", "exact"])
-@pytest.mark.parametrize("guarantee", [Guarantee(0.1, 1e-6), Guarantee(3.0, 1e-5)], ids=str)
+@together("name", LISTS)
+@together("method", ["linear", "advanced", "zcdp", "moments", "exact"])
+@together("guarantee", [Guarantee(0.1, 1e-6), Guarantee(3.0, 1e-5)], ids=str)
 def test_the_promise_is_kept_and_nothing_is_wasted(name, method, guarantee):
     answer = calibrate(guarantee, LISTS[name], method)
     assert len(answer.losses) == len(LISTS[name])

@@ -31,6 +31,7 @@ from discreet import (
 from discreet.guarantees.pld import LossDistribution
 from discreet.planning import dpem_losses
 from effort import size
+from together import together
 
 METHODS = ["linear", "advanced", "zcdp", "moments", "exact"]
 
@@ -360,7 +361,7 @@ def test_what_was_composed_cannot_be_changed():
         compose(GaussianLoss(1.0)).counts[GaussianLoss(2.0)] = 1
 
 
-@pytest.mark.parametrize(
+@together(
     "losses",
     [
         {ApproximateLoss(1.0, 1e-3): 10**6},
@@ -376,7 +377,7 @@ def test_what_was_composed_cannot_be_changed():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("method", METHODS)
+@together("method", METHODS)
 def test_extreme_losses_give_numbers_in_range(losses, method):
     ours = compose(losses, method)
     for delta in [0.0, 1e-300, 1e-12, 1e-5, 0.1, 0.9]:

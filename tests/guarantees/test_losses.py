@@ -32,6 +32,7 @@ from discreet.guarantees import Loss
 from discreet.guarantees.arithmetic import find_least
 from discreet.guarantees.normal import normal_delta, normal_epsilon, normal_mu
 from effort import size
+from together import together
 
 LOSSES = [
     GaussianLoss(0.3),
@@ -99,8 +100,8 @@ def test_the_curve_is_one_that_a_pair_of_distributions_can_have(loss):
     np.testing.assert_allclose(delta[::-1], -np.expm1(-epsilon) + np.exp(-epsilon) * delta, atol=1e-11)  # rounded up
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-4])
+@together("loss", LOSSES, ids=repr)
+@together("delta", [0.3, 1e-3, 1e-4])
 def test_epsilon_at_inverts_delta_at_on_the_safe_side(loss, delta):
     epsilon = loss.epsilon_at(delta)
     assert float(loss.delta_at(epsilon)) <= delta
@@ -108,8 +109,8 @@ def test_epsilon_at_inverts_delta_at_on_the_safe_side(loss, delta):
         assert float(loss.delta_at(epsilon * (1.0 - 1e-9))) >= delta * (1.0 - 1e-6)
 
 
-@pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.1, 0.4999, 0.5001, 1.0, 5.0, 40.0])
-@pytest.mark.parametrize("t", [-4.0, -1.0, 0.0, 0.3, 2.0, 8.0, 25.0])
+@together("mu", [1e-8, 1e-3, 0.1, 0.4999, 0.5001, 1.0, 5.0, 40.0])
+@together("t", [-4.0, -1.0, 0.0, 0.3, 2.0, 8.0, 25.0])
 def test_the_gaussian_curve_keeps_its_digits(mu, t):
     with mpmath.workdps(60):
         epsilon = mpmath.mpf(t * mu + mu * mu / 2.0)
@@ -324,8 +325,8 @@ def test_more_noise_costs_less(loss):
     assert loss.with_noise(2.0).zcdp == pytest.approx(loss.zcdp / 4.0)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("order", [1.0001, 1.5, 2.0, 30.0, 1e5])
+@together("loss", LOSSES, ids=repr)
+@together("order", [1.0001, 1.5, 2.0, 30.0, 1e5])
 def test_divergences_of_small_and_large_order_are_finite_and_below_the_zcdp_line(loss, order):
     assert 0.0 <= loss.renyi(order) <= order * loss.zcdp * (1.0 + 1e-6) + 1e-9
 

@@ -43,6 +43,7 @@ from discreet.inference.factored.factored_tilt import (
     tilt_weights,
 )
 from discreet.mechanisms import FactoredExponential
+from effort import size
 
 CANDIDATES = np.arange(1, 10) / 10
 SCORES = np.log(np.stack([1 - CANDIDATES, CANDIDATES]))
@@ -66,7 +67,7 @@ class TestBounds:
     @pytest.mark.parametrize("rows", [1, 10, 100, 1000])
     @pytest.mark.parametrize("rate", [0.01, 0.1, 0.5, 2.0])
     def test_they_hold_the_exact_likelihood_between_them(self, rows, rate):
-        for index in range(9):
+        for index in range(0, 9, size(4, 1)):
             draw = [ObservedDraws(SCORES, rate, (index,))]
             exact = log_exact_likelihood(draw, COIN, rows)
             error = 1e-13 * rows

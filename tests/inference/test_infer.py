@@ -12,6 +12,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+from scipy.stats import norm
 
 import discreet as dp
 from discreet.door.release import Release
@@ -125,6 +126,20 @@ class TestPosterior:
             posterior.sample_predictive(0)
         with pytest.raises(AttributeError, match="classifier"):
             posterior.predict_proba(np.zeros((1, 2)))
+
+    def test_log_densities_are_averaged_over_the_posterior(self, posterior):
+        x = TRUTH + np.array([[0.0, 0.0], [2.0, -1.0]])
+        every = slice(None, None, len(posterior.draws("centre")) // 400)
+        centre, spread = posterior.draws("centre")[every], posterior.draws("spread")[every]
+        each = norm.logpdf(x[:, None, :], centre, spread).sum(axis=-1)
+        np.testing.assert_allclose(posterior.score_samples(x), np.log(np.exp(each).mean(axis=1)), rtol=1e-9)
+
+    def test_how_draws_were_made_is_said(self, posterior):
+        says = posterior.diagnostics  # noise is not seeded, so that either sampler may have run
+        assert says.sampler == posterior.data.attrs["sampler"]
+        assert says.pareto_k == posterior.data.attrs["pareto_k"]
+        assert says.path in repr(posterior)
+        assert says.sampler == "nuts" or says.pareto_k < 0.5
 
     def test_wrong_names_and_levels(self, posterior):
         with pytest.raises(ValueError, match="centre"):

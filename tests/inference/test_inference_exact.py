@@ -23,9 +23,10 @@ from discreet.inference.measurements import Measurements, read_measurements
 from discreet.inference.rows.row_model import Layout, double_precision, get_user_row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block, as_records
+from effort import size
 
 ROWS, HEADS = 20, 15
-CHAINS, DRAWS, WARMUP = 32, 200, 100
+CHAINS, DRAWS, WARMUP = 32, size(100, 200), size(60, 100)
 THROWS = np.repeat([0.0, 1.0], [ROWS - HEADS, HEADS])
 UNIT = Sum(Box([0.0], [1.0]))
 BOTH = Sum(Box([0.0, -50.0], [1.0, 50.0]))
@@ -209,7 +210,7 @@ def test_through_the_front_with_sums_and_factored_draws_together(seeded):
     drawn = [mechanism.draw(curator, epsilon=40.0, bits=seeded(i)) for i in range(2)]
     release = curator.measure(BOTH, LaplaceLoss(20.0), bits=seeded(2))
     result = infer(
-        [*drawn, release], coin_and_number, public=PUBLIC, likelihood="exact", chains=CHAINS, draws=DRAWS // 4,
+        [*drawn, release], coin_and_number, public=PUBLIC, likelihood="exact", chains=CHAINS, draws=50,
         warmup=WARMUP, seed=1, start={"chance": 0.5, "mean": 0.0},
     )  # fmt: skip
     low, high = result.interval("chance", 0.999)

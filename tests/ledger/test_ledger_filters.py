@@ -17,6 +17,7 @@ from discreet.guarantees.normal import normal_delta, normal_mu
 from discreet.ledger import Limit
 from discreet.ledger.dataset_limits import Account
 from discreet.ledger.privacy_filters import SLACK, GaussianFilter, mu_to_pure, pure_to_mu
+from together import together
 
 NODES = np.linspace(-12.0, 12.0, 400_001)  # the trapezoid rule; what is integrated has kinks
 WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])
@@ -103,9 +104,9 @@ def test_one_gaussian_of_the_known_size_fits_and_no_larger_one(epsilon, delta, s
     assert not admits(fresh, {}, {dp.GaussianLoss(1.0 / sigma * 1.00001): 1})
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.05, 1e-9), (8.0, 1e-5), (1.0, 1e-300), (1000.0, 1e-6)])
-@pytest.mark.parametrize("steps", [1, 3, 7, 40, 1000])
-@pytest.mark.parametrize("name", ["gaussian", "zcdp"])
+@together(("epsilon", "delta"), [(1.0, 1e-6), (0.05, 1e-9), (8.0, 1e-5), (1.0, 1e-300), (1000.0, 1e-6)])
+@together("steps", [1, 3, 7, 40, 1000])
+@together("name", ["gaussian", "zcdp"])
 def test_equal_shares_of_a_budget_fit_and_one_more_does_not(epsilon, delta, steps, name):
     fresh = limit(epsilon, delta, name)
     whole = Account("d", fresh, {}).remaining()

@@ -14,6 +14,7 @@ from test_mechanisms import quiet_bits
 import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
 from goodness import binomial_p
+from together import together
 
 POWERS = (1.25, 2.0, 3.5, 4.0, 10.0, 64.0)
 NOISES = [
@@ -84,8 +85,8 @@ class TestGaussianDelta:
             slide = mpmath.ncdf(alpha / 2 - first / alpha) - mpmath.exp(first) * mpmath.ncdf(-alpha / 2 - first / alpha)
             return float(stretch / delta), float(mpmath.exp(second) * slide / delta), float(beta / second)
 
-    @pytest.mark.parametrize("delta", [1e-100, 1e-20, 1e-14, 1e-10, 1e-6, 1e-2])
-    @pytest.mark.parametrize("epsilon", [1e-14, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 50.0])
+    @together("delta", [1e-100, 1e-20, 1e-14, 1e-10, 1e-6, 1e-2])
+    @together("epsilon", [1e-14, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 50.0])
     def test_it_is_never_more_than_was_promised_and_hardly_less(self, epsilon, delta):
         stretch, slide, used = self.true(epsilon, delta)
         assert stretch <= 0.5

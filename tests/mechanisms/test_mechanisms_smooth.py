@@ -25,6 +25,7 @@ from discreet.queries.functions.smooth_noise import FLOOR, SmoothFunction
 from discreet.queries.functions.user_functions import UserFunction
 from discreet.records import Box
 from goodness import binomial_p, chi_square_p
+from together import together
 
 PURE = [dm.StudentNoise(), dm.StudentNoise(1), dm.CauchyNoise(), dm.CauchyNoise(2), dm.CauchyNoise(3.5)]
 WITH_DELTA = [dm.LaplaceSlide(), dm.GaussianSlide()]
@@ -46,9 +47,9 @@ def slides(alpha, beta, count=9):
 
 
 class TestNoises:
-    @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-    @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-    @pytest.mark.parametrize("noise", PURE, ids=repr)
+    @together("epsilon", [0.1, 1.0, 5.0])
+    @together("share", [0.2, 0.5, 0.9])
+    @together("noise", PURE, ids=repr)
     def test_no_slide_and_stretch_costs_more_than_epsilon(self, noise, share, epsilon):
         alpha, beta = noise.rates(epsilon, 0.0, share)
         worst = max(float(np.abs(log_ratio(noise, Z, *move)).max()) for move in slides(alpha, beta))

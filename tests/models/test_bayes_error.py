@@ -170,7 +170,7 @@ class TestTheorem:
     @pytest.mark.parametrize(("total", "std"), [(150, 0.05), (2000, 0.1)])
     def test_limits_hold_and_are_below_the_smaller_prior(self, total, std, distribution, level):
         rng = np.random.default_rng(total)
-        runs, held, known, informative = size(50, 120), 0, 0, 0
+        runs, held, known, informative = size(30, 120), 0, 0, 0
         bound = bhattacharyya_bound([0.3, 0.7], self.MEANS, self.VARIANCES)
         noise = ParameterNoise(std, std, 2.0, distribution)
         public = ParameterNoise(std, std, noise=distribution)

@@ -33,7 +33,7 @@ def test_two_in_one_place_and_one_over_two():
     assert found.coinciding == ((0, 1),)
     assert found.wide == (2,)
     assert found.missed
-    assert "0 and 1 coincides" in str(found)
+    assert "1 and 2 coincides" in str(found)
     assert "this one and the next cost (ε=1.5, δ=1e-06) replace-one together" in str(found)
 
 
@@ -46,18 +46,22 @@ def test_what_noise_explains_is_not_said():
 def test_a_component_whose_rows_may_be_noise():
     found = diagnosed([[0.0, 0.0], [9.0, 0.0]], weights=[0.9995, 0.0005], noise=20.0)
     assert found.weak == (1,)
-    assert "With no more rows than noise can show: 1." in found.describe()
-    assert "With no more rows than noise can show: 2." in found.describe(first=1)
+    assert "the smallest, number 2, has about 10 rows" in str(found)
+    assert "With no more rows than noise can show: 2." in found.describe()
 
 
-def test_one_component_has_nobody_to_coincide_with():
-    assert diagnosed([[0.0, 0.0]]).describe()[0].startswith("1 component; ")
-    assert diagnosed([[0.0, 0.0]]).describe()[1].startswith("No two")
+@pytest.mark.parametrize("noise", [6.0, 2000.0])
+def test_one_component_has_no_other_to_compare_it_with(noise):
+    found = diagnosed([[0.0, 0.0]], noise=noise)
+    assert (found.coinciding, found.wide, found.unclear) == ((), (), ())
+    assert found.describe()[0].startswith("1 component; ")
+    assert ("There is no other one that it could coincide with" in str(found)) == (noise == 6.0)
+    assert "fewer components" not in str(found)
 
 
 def test_where_all_coincide_it_is_said_once():
-    found = diagnosed(np.zeros((20, 2)))
-    assert len(found.coinciding) == 190
+    found = diagnosed(np.zeros((8, 2)))
+    assert len(found.coinciding) == 28
     assert len(found.describe()) <= 4
     assert "All of them coincide: this is one Gaussian" in str(found)
 
@@ -67,6 +71,14 @@ def test_where_noise_could_hide_a_wide_component_that_is_said():
     assert found.unclear == (0, 1)
     assert "Too noisy to tell" in str(found)
     assert "No two components" not in str(found)
+
+
+def test_a_small_component_is_unclear_only_where_it_could_be_wide():
+    """With noise of 74 % a width of 6 may be one of 23, and a width of 1 is one of at most 4."""
+    small = {"means": [[0.0, 0.0], [9.0, 0.0]], "weights": [0.95, 0.05], "noise": 10.0}
+    assert diagnosed(**small).unclear == ()
+    assert diagnosed(**small, sizes=[1.0, 6.0]).unclear == (1,)
+    assert diagnosed(**small, sizes=[1.0, 60.0]).wide == (1,)
 
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])

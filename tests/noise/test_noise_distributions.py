@@ -30,7 +30,7 @@ from discreet.noise import (
 from effort import size
 from goodness import binomial_p, chi_square_p, counts_between
 
-MANY = 4_000_000  # with fewer a scale wrong by half a percent would not be caught
+MANY = size(1_000_000, 4_000_000)  # with fewer a scale wrong by a percent, in the audit by half of one, may pass
 FEWER = size(500_000, 2_000_000)
 
 
@@ -51,7 +51,7 @@ def test_coarse_rounded_gaussian(seeded, fineness, reach):
 
 
 def test_fine_rounded_gaussian(seeded):
-    noise, many = GaussianNoise(1.0), size(1_000_000, MANY)
+    noise, many = GaussianNoise(1.0), MANY
     sample = noise.sample(many, seeded(40))
     z = sample * noise.grid
     cells = np.floor(ndtr(z) * 4096).astype(np.int64)
@@ -75,8 +75,9 @@ def test_cutting_bits_instead_of_rounding_would_be_caught(seeded):
     assert chi_square_p(counts_between(broken, -80, 80), rounded_normal(4, -80, 80)) < FALSE_ALARM
 
 
-def test_a_scale_wrong_by_half_a_percent_would_be_caught(seeded):
-    sample = np.rint(GaussianNoise(1.0).sample(MANY, seeded(2)) * (1.005 / 2**36)).astype(np.int64)
+def test_a_scale_wrong_by_a_percent_would_be_caught(seeded):
+    """At the sample size used above; in the audit, of half a percent."""
+    sample = np.rint(GaussianNoise(1.0).sample(MANY, seeded(2)) * (size(1.01, 1.005) / 2**36)).astype(np.int64)
     assert chi_square_p(counts_between(sample, -80, 80), rounded_normal(4, -80, 80)) < FALSE_ALARM
 
 
@@ -191,8 +192,9 @@ def test_categorical_with_many_candidates(seeded):
     scores = np.zeros(1_000_001)
     scores[77] = math.log(1e6)
     bits = seeded(12)
-    hits = sum(categorical(scores, bits) == 77 for _ in range(60))
-    assert binomial_p(hits, 60, 0.5) > FALSE_ALARM
+    runs = size(40, 60)
+    hits = sum(categorical(scores, bits) == 77 for _ in range(runs))
+    assert binomial_p(hits, runs, 0.5) > FALSE_ALARM
 
 
 def test_euclidean_noise(seeded):

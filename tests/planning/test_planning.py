@@ -39,6 +39,7 @@ from discreet.queries.counts.count_queries import Count as CountQuery
 from discreet.queries.moments.components import Components
 from effort import size
 from test_rooms import HEAVY, imported_rooms
+from together import together
 
 POINTS = [(0.1, 0.0), (1.0, 1e-6), (1.0, 0.05), (3.0, 0.2), (8.0, 1e-3)]
 BOTH = ["replace-one", "add-remove"]
@@ -586,9 +587,16 @@ class TestPlan:
         "gaussian-mixture": {"d": 3, "n_components": 2, "target": 0.01},
     }
 
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("relation", BOTH)
-    @pytest.mark.parametrize("sampling", [False, True])
+    def test_it_says_how_many_columns_were_taken(self):
+        assert str(plan("mean", 1000, target=0.1)).startswith("mean of 1000 rows of 1 column: ε")
+        assert str(plan("mean", 1000, 3, target=0.1, max_rows=2)).startswith(
+            "mean of 1000 rows of 3 columns (2 rows of a unit): ε"
+        )
+        assert str(plan("count", 1000, target=5.0)).startswith("count of 1000 rows: ε")
+
+    @together("name", NAMES)
+    @together("relation", BOTH)
+    @together("sampling", [False, True])
     def test_it_is_the_smallest_epsilon_that_meets_the_target(self, name, relation, sampling):
         more = {"target": 200.0 if name in ("count", "histogram") else 0.02} | self.MORE.get(name, {})
         result = plan(name, 10_000, neighbors=relation, sampling=sampling, **more)
@@ -797,16 +805,17 @@ class TestUnitsGroupsAndWeights:
         parts = [frame[frame["g"] == g] for g in range(self.GROUPS)] if grouped else [frame]
         truth = np.array([self.exact(one, what, weighted) for one in parts])
         question = getattr(statistics, what)
-        errors = [
-            np.ravel(question(curator, epsilon=epsilon, bits=bits, **asked).value) - truth.ravel()
-            for _ in range(size(400, 4000))
-        ]
+        inquiry = question.plan(curator, epsilon=epsilon, bits=bits, **asked)
+        errors = [np.ravel(inquiry.run().value) - truth.ravel() for _ in range(size(150, 4000))]
         numbers = {"spread": self.WIDTH / math.sqrt(12.0)} if what in ("variance", "covariance") else {}
         numbers |= {"groups": self.GROUPS if grouped else None, "max_rows": max_rows, "width": self.WIDTH}
         numbers |= {"weights": frame["w"].mean() / 4.0 if weighted else None}
         planned = plan(what, self.N, target=1e3, delta=delta, neighbors=relation, **numbers)
         predicted = planned.formula.error(guarantee)
-        near = 0.15 if what == "median" else 0.1  # the gaps around one median vary
+        # The root of the mean of 150 squared Laplace errors, of kurtosis 6, has a standard deviation of 9 % and is off
+        # by 55 % less than once in 1e9 times. A unit, a group, a weight or a relation that is forgotten is a factor of
+        # √3 or more. In long runs the gaps around one median vary.
+        near = size(0.55, 0.15 if what == "median" else 0.1)
         assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(predicted, rel=near)
 
     def test_a_target_takes_the_epsilon_that_it_needs(self):
@@ -815,6 +824,17 @@ class TestUnitsGroupsAndWeights:
         needed = plan("mean", 20_000, target=1.0, width=200.0, max_rows=5, groups=10).epsilon
         assert plain == pytest.approx(0.0141, rel=0.01)
         assert needed > 1.0
+
+    def test_in_a_budget_the_noise_is_that_of_a_ledger(self, tmp_path):
+        frame, _ = self.curator("replace-one", 3)
+        schema = dp.Schema({"g": dp.Category(range(self.GROUPS))}, unit="id", max_rows=3)
+        budget = dp.Guarantee(3.0, 1e-6)
+        db = dp.StatisticalDatabase(frame, schema=schema, budget=budget, ledger=tmp_path / "l", name="rows")
+        numbers = {"target": 20.0, "delta": 1e-6, "max_rows": 3, "cells": self.GROUPS}
+        alone, planned = (plan("histogram", self.N, **numbers, in_budget=given).epsilon for given in (False, True))
+        noise = db.histogram("g", epsilon=planned).statistic.release.noise
+        assert noise.variance**0.5 == pytest.approx(20.0, rel=0.01)
+        assert planned > 2.0 * alone  # Laplace noise, which needs a smaller ε and more of a budget
 
     def test_the_smallest_group_decides(self):
         equal, small = (plan("mean", 10_000, target=0.05, groups=4, group_share=share) for share in (None, 0.05))

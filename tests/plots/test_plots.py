@@ -39,12 +39,6 @@ def model(request):
     return fitted(request.param)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    pyplot.close("all")
-
-
 def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]

@@ -12,6 +12,7 @@ import pytest
 from discreet.queries.moments.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, as_records
+from effort import crossed
 
 THIRD = (1 / 3, 1 / 3, 1 / 3)
 ALONE = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
@@ -37,11 +38,12 @@ def sphere(rng, n, d):
     return y / np.linalg.norm(y, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("radius", [None, 2.0])
-@pytest.mark.parametrize(("count", "d"), [(1, 1), (1, 4), (2, 2), (5, 3), (9, 12)])
-def test_no_rows_beat_the_bound(shape, hard, radius, count, d):
+@pytest.mark.parametrize(
+    ("size_of", "shape", "hard", "radius"),
+    crossed([(1, 1), (1, 4), (2, 2), (5, 3), (9, 12)], SHAPES, [False, True], [None, 2.0]),
+)
+def test_no_rows_beat_the_bound(size_of, shape, hard, radius):
+    count, d = size_of
     rng = np.random.default_rng(count * d)
     for components in (mixture(rng, count, d), mixture(rng, count, d, spread=3.0), separated(count, d)):
         near = components.means[rng.integers(0, count, 100)] + 0.05 * rng.standard_normal((100, d))

@@ -23,6 +23,7 @@ from discreet.estimators.loading import KINDS
 from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Question
 from discreet.records import Block
+from together import together
 
 FOLDER = Path(__file__).parents[1] / "data" / "before_core"
 RELEASES = json.loads((FOLDER / "releases.json").read_text())
@@ -41,7 +42,7 @@ def of_four_rows(question):
     return [np.abs(given).sum(), given.ravel() @ np.cos(np.arange(given.size)), question.bound.l2]
 
 
-@pytest.mark.parametrize(
+@together(
     "one", RELEASES, ids=[f"{number} {one['question']} from {one['from']}" for number, one in enumerate(RELEASES)]
 )
 def test_a_release_is_read_with_its_question(one):
@@ -67,7 +68,8 @@ def test_a_release_is_read_with_its_question(one):
 
 
 def test_every_kind_of_model_is_there():
-    assert {one["model"]["kind"] for one in MODELS} == set(KINDS)
+    later = {"TableSynthesizer"}  # than these files
+    assert {one["model"]["kind"] for one in MODELS} == set(KINDS) - later
 
 
 @pytest.mark.parametrize("one", MODELS, ids=[one["from"] for one in MODELS])

@@ -225,7 +225,7 @@ def test_a_row_in_the_unit_ball_has_the_bits_of_the_host(torch, ends):
     [
         (10, 10, "full", False, "soft"), (32, 12, "tied", False, "soft"), (10, 30, "diag", False, "soft"),
         (10, 40, "spherical", False, "soft"), (10, 100, "full", False, "many"), (33, 2, "full", False, None),
-        (100, 10, "spherical", True, "hard"), (10, 1000, "full", False, None), (10, 100, "diag", False, None),
+        (100, 10, "spherical", True, "hard"), (2, 1000, "full", False, None), (10, 100, "diag", False, None),
     ],
 )  # fmt: skip
 def test_public_numbers_choose_the_way(k, d, shape, hard, way):

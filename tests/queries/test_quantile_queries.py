@@ -25,7 +25,7 @@ from discreet.queries.ranks.quantile_queries import (
     RankTarget,
     quantile_levels,
 )
-from effort import size
+from effort import crossed, size
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)
@@ -241,9 +241,10 @@ def test_draws_follow_the_law():
 
 
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("made_up", [{}, {"below": 1.5}, {"above": 2.5}])
-@pytest.mark.parametrize("q", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize(
+    ("q", "made_up", "weighted"),
+    crossed([0.0, 0.4, 1.0], [{}, {"below": 1.5}, {"above": 2.5}], [False, True]),
+)
 def test_bundles_do_not_change_the_law(q, made_up, weighted):
     """Chi-square against the law without bundles; at 11 degrees of freedom 80 is exceeded once in 10¹² times."""
     target, bits = RankTarget(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)

@@ -169,7 +169,7 @@ def climb(d, n, relation, norm, rng):
 @pytest.mark.parametrize(("d", "n"), [(2, 3), (4, 6)])
 def test_no_climb_gets_above_the_claim(d, n, relation, norm):
     rng = np.random.default_rng(d * n)
-    result = max(climb(d, n, relation, norm, rng) for _ in range(5))
+    result = max(climb(d, n, relation, norm, rng) for _ in range(size(3, 5)))
     assert result <= claimed(d, norm, relation, rows=n) * (1.0 + 1e-12)
     assert result >= (0.6 if relation is REPLACE else 0.45) * claimed(d, norm, relation, rows=n)
 
@@ -407,7 +407,7 @@ class TestDirectStatistics:
     @pytest.mark.parametrize("epsilon", [1.0, 0.02])
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_limits_hold_also_where_noise_is_larger_than_the_values(self, epsilon, delta, seeded):
-        level, runs = 0.8, size(60, 150)
+        level, runs = 0.8, size(40, 150)
         how = {"epsilon": epsilon, "delta": delta, "bounds": self.BOX, "method": "direct"}
         exact = np.cov(self.CLIPPED.T, ddof=0)
         inside = np.zeros(5)

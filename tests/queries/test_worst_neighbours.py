@@ -15,8 +15,9 @@ from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.question import Query, RowQuery
 from discreet.queries.search import random_codes, worst_neighbours
 from discreet.records import Ball, Block, Box
-from effort import LONG
+from effort import LONG, size
 from instances import QUERIES, library_questions
+from together import together
 
 LIBRARY = library_questions(Query)  # imports every module, so that every query has registered itself
 EACH = sorted(QUERIES, key=lambda query: query.__name__)
@@ -52,7 +53,7 @@ def test_every_row_query_has_its_distributions_enumerated_somewhere():
         assert "neighbours" in text, (name, file)
 
 
-SPACES = [(1, 1.0), (2, 1e-3), (3, 1e6), (7, 20.0), (30, 1.0)]  # columns and radius
+SPACES = [(1, 1.0), (2, 1e-3), (3, 1e6), (7, 20.0), (size(16, 30), 1.0)]  # columns and radius
 
 
 def attacked(query, rng, space):
@@ -77,8 +78,8 @@ def test_no_neighbours_beat_the_bound_and_some_come_close(query, space):
             assert finding.tight, (instance, finding)
 
 
-@pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)
-@pytest.mark.parametrize("d", [1, 4])
+@together("query", EACH, ids=lambda query: query.__name__)
+@together("d", [1, 4])
 def test_the_fast_sum_is_the_sum_of_the_contributions(query, d):
     rng = np.random.default_rng(d)
     for instance in QUERIES[query](rng, d, 5.0):

@@ -15,6 +15,7 @@ from discreet.records import Box, as_records
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.partitions import CHANGED
 from discreet.records.sources.row_digest import DigestKey, RowDigest
+from effort import size
 
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 
@@ -34,7 +35,7 @@ def canonical(numbers, code, who):
 ROWS = st.lists(st.tuples(CELLS, CELLS, st.integers(-2, 2), st.integers(0, 2)), max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=size(80, 300), deadline=None)
 @given(ROWS, ROWS, st.randoms(use_true_random=False))
 def test_digests_are_equal_where_multisets_of_rows_are(one, other, chance):
     def digest(rows):

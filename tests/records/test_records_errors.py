@@ -74,6 +74,15 @@ def test_an_error_says_what_to_write(make, words):
         assert word in str(error.value)
 
 
+@pytest.mark.parametrize("first", ["c11456,car,32215.0", "smith,anna,oslo"])
+def test_a_file_without_names_shows_no_row(first, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{first}\nc2,car,1.0\n")
+    schema = Schema({"age": Number(0, 1), "income": Number(0, 9)})
+    with pytest.raises(ValueError, match="'age' is not in the data: its first line may be a row") as error:
+        as_records(tmp_path / "t.csv", schema=schema)
+    assert not any(cell in str(error.value) for cell in first.split(","))
+
+
 def test_a_column_that_is_not_there_is_named(table_source):
     data = table_source({"age": [1.0], "sex": ["f"]})
     with pytest.raises(ValueError, match="'weight' is not in the data: expected one of 'age', 'sex'"):

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from discreet.records import Box, Category, Date, Number, Schema, Unit
 from discreet.records.cells import category_key, read_date, read_number, unit_name
 from discreet.records.declared.schema import as_reading
+from effort import size
+from together import together
 
 EXAMPLE = """
 unit = "patient_id"
@@ -130,7 +132,7 @@ COLUMNS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=size(60, 200), deadline=None)
 @given(
     st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=4),
     NAMES,
@@ -157,7 +159,7 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         Schema({"\ud800": Number(0, 1)}).to_toml()
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "words"),
     [
         (lambda: Number(), ["low=None", "never taken from the rows"]),
@@ -283,7 +285,7 @@ def test_what_is_no_number_is_missing(cell):
     assert not math.isfinite(read_number(cell))
 
 
-@pytest.mark.parametrize(
+@together(
     "cell",
     [
         *(cell for cell in NOTHING if not isinstance(cell, datetime.date)),
@@ -472,8 +474,8 @@ NOBODY += [decimal.Decimal("sNaN"), decimal.Decimal("NaN"), decimal.Decimal("7.5
 NOBODY += [decimal.Decimal("1E+999999999"), decimal.Decimal("1E-999999999")]  # which nobody writes out
 
 
-@pytest.mark.parametrize("cell", NOBODY, ids=lambda cell: type(cell).__name__)
-@pytest.mark.parametrize("kind", ["text", "integer"])
+@together("cell", NOBODY, ids=lambda cell: type(cell).__name__)
+@together("kind", ["text", "integer"])
 def test_a_unit_without_a_name_is_missing(cell, kind):
     assert unit_name(cell, kind) is None
 

@@ -417,37 +417,6 @@ def test_a_collection_that_fails_tells_no_row(unit, caplog, capfd):
     assert "secret" not in caplog.text + "".join(capfd.readouterr())
 
 
-def test_other_processes_can_be_the_workers():
-    pytest.importorskip("distributed", reason="distributed is not installed")
-    pytest.importorskip("dask.dataframe", reason="dask is not installed")
-    # In a process of its own: a cluster leaves threads and sockets behind that would warn in some later test.
-    code = """
-import logging, numpy as np, pandas as pd, dask.dataframe as dd
-from distributed import Client
-from discreet.records import Box, as_records
-
-def main():
-    with Client(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as client:
-        frame = pd.DataFrame({"a": np.arange(100.0), "id": np.arange(100) % 7})
-        data = dd.from_pandas(frame, npartitions=6)
-        records = as_records(data, space=Box(0, 50), unit="id", max_rows=3, order="a", block_rows=5)
-        print(records.reduce(lambda block: block.x.sum(axis=0), 1).tolist(), records.units, records.rows)
-        def bad(block):
-            raise ValueError(str(block.x))
-        try:
-            records.reduce(bad, 1)
-        except RuntimeError as error:
-            print(type(error).__name__)
-
-if __name__ == "__main__":
-    main()
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert result.stdout.split("\n")[:2] == ["[210.0] 7 100", "RuntimeError"]
-    assert "Compute Failed" not in result.stderr
-    assert "args:" not in result.stderr  # as Dask logs a task that raises
-
-
 # Dates and logarithms.
 
 DAYS = ["2023-01-31", "2020-02-29", None, "1969-12-31", "1960-01-01", "2199-12-31", "2023-01-31", "2025-06-01"]

@@ -13,6 +13,7 @@ from test_records_sources import ARRAYS, TABLES
 
 from discreet.records import Ball, Box, as_records, float_error
 from discreet.records.sources.whole_sums import WholeSum
+from effort import LONG, size
 
 U = 2.0**-53
 
@@ -49,8 +50,15 @@ def one_by_one(block):
     return total
 
 
-@pytest.mark.parametrize("block_rows", [1, 10, 4096])
-@pytest.mark.parametrize("kind", [*ARRAYS, *TABLES])
+@pytest.mark.parametrize(
+    ("kind", "block_rows"),
+    [
+        (kind, block_rows)
+        for i, kind in enumerate([*ARRAYS, *TABLES])
+        for j, block_rows in enumerate([1, 10, 4096])
+        if LONG or i % 3 != j  # two sizes of each kind, and each with two thirds of the kinds
+    ],
+)
 def test_every_source_stays_within_the_bound(kind, block_rows, tmp_path):
     n = 200
     table = nasty(n, 0)
@@ -66,7 +74,7 @@ def test_every_source_stays_within_the_bound(kind, block_rows, tmp_path):
 @pytest.mark.parametrize("kernel", [plain_sum, one_by_one])
 @pytest.mark.parametrize("scale", [1e-290, 1.0, 1e290])
 def test_the_bound_scales_with_the_rows(kernel, scale):
-    n = 20_000
+    n = size(5_000, 20_000)
     x = np.column_stack(list(nasty(n, 2).values())) * scale
     records = as_records(x, space=Box(-scale, scale), block_rows=512)
     assert distance(records.reduce(kernel, 4, scale) / scale, exact(x / scale)) <= records.float_error * n * (1 + 1e-9)
@@ -92,7 +100,7 @@ def whole(terms, norm):
     return total
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=size(80, 300), deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), max_size=60), st.sampled_from([2.0**-1000, 1e-290, 0.3, 1.0, 1e290]))
 def test_a_whole_sum_is_off_by_its_grid_and_one_conversion(terms, norm):
     terms = [term * norm for term in terms]
@@ -101,7 +109,7 @@ def test_a_whole_sum_is_off_by_its_grid_and_one_conversion(terms, norm):
     assert abs(result - exactly) <= len(terms) * grid + Fraction(4.1) * Fraction(U) * (abs(exactly) + len(terms) * grid)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=size(60, 200), deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.randoms(use_true_random=False))
 def test_no_order_and_no_grouping_changes_a_bit(terms, chance):
     expected = whole(terms, 1e3)
@@ -113,7 +121,7 @@ def test_no_order_and_no_grouping_changes_a_bit(terms, chance):
     assert merged.to_floats().tolist() == expected.to_floats().tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=size(60, 200), deadline=None)
 @given(st.integers(-(2**100), 2**100), st.integers(-(2**100), 2**100))
 def test_whole_numbers_are_added_without_a_rounding(one, other):
     total = WholeSum(1, 1.0)

@@ -17,7 +17,7 @@ from test_records_sources import ARRAYS, TABLES, gathered, multiset, opened
 from discreet.records import Box, Category, Number, Schema, as_records, row_choice
 from discreet.records.cells import unit_name
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows, select_rows
-from effort import LONG
+from effort import LONG, size
 from ideal_rows import ideal_rows
 
 CELLS = st.sampled_from([0.0, -0.0, 1.0, 2.5, -1e300, 5e-324, math.nan, math.inf, -math.inf])
@@ -55,7 +55,7 @@ def _plain(cell: float) -> str:
     return str(cell + 0.0) if math.isfinite(cell) else "missing"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=size(60, 200), deadline=None)
 @given(ROWS, st.integers(1, 4), st.sampled_from([None, 0, 1]), st.randoms(use_true_random=False))
 def test_the_rows_that_count_are_those_of_the_reference_in_any_order(rows, most, order, random):
     expected = ideal(rows, most, order)
@@ -68,7 +68,7 @@ def test_the_rows_that_count_are_those_of_the_reference_in_any_order(rows, most,
     assert kept(mixed, counted(mixed, most, order)) == kept(rows, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=size(30, 100), deadline=None)
 @given(ROWS, st.integers(1, 3), st.sampled_from([None, 0]))
 def test_rows_of_others_change_nothing(rows, most, order):
     """Keep the rows of two persons, with and without the rows of others between them."""
@@ -329,7 +329,7 @@ def test_large_unsigned_and_signed_numbers_stay_apart(tmp_path):
         assert rows_of(records) == [0.0, 0.0, 1.0, 1.0, 2.0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=size(15, 50), deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), max_size=30), st.integers(0, 30))
 def test_numbers_and_their_digits_are_one_unit(ids, cut):
     """Whole numbers are counted in a faster way than names; the result is that of names."""

@@ -1,7 +1,7 @@
 """Sums in floats under attack: rows in the worst order, cut and stored in every way, against what is charged for them.
 
 A sum of floats depends on the order of its terms, so neighbours' sums differ by more than one row's contribution. What
-that can add is charged (``Query.float_error`` with the ``accumulation`` of the source). The attack searches for rows,
+that can add is charged (``Query.float_error`` with the query's ``accumulation``). The attack searches for rows,
 orders and cuts whose sum is farthest from the sum without a rounding, on every kind of source, and says which share of
 the charge it attained. More than all of it would be a hole in the promise.
 
@@ -23,9 +23,10 @@ from test_records_sources import ARRAYS, TABLES
 
 from discreet.door import Curator
 from discreet.models.mixture.joint_release import JointMixture
-from discreet.queries.adaptors import Grouped
-from discreet.queries.counts.count_queries import Bins
+from discreet.queries.adaptors import Grouped, Within
+from discreet.queries.counts.count_queries import Bins, Count, Histogram
 from discreet.queries.counts.grids import Grid, ProjectedGrid
+from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
@@ -75,7 +76,7 @@ QUERIES: dict[str, Query] = {
 
 def charge(query, setting):
     """Return what is charged for the float error of a sum (``Setting.sensitivity``)."""
-    return query.float_error(setting.rows, float_error(query.summation_depth(setting.block_rows)))
+    return query.float_error(setting.rows, query.accumulation(setting))
 
 
 def asked_of(place):
@@ -246,6 +247,29 @@ def test_no_order_no_cut_and_no_source_leaves_the_charged_error(place, stored):
     )
     assert max(shares.values()) <= 1.0, shares
     assert max(apart.values()) <= 1.0, apart
+
+
+COUNTED: dict[str, Query] = {
+    "count": Count(),
+    "bins in groups": Grouped(Bins(SPACE, 0, (0.0, 0.5)), CLASSES, 0),
+    "a table within": Within(Binned(Histogram(CLASSES), SPACE, 2, (1.0, 3.5)), 0, -0.5, 0.7),
+    "side by side": SideBySide((Histogram(CLASSES), Binned(Count(), SPACE, 0, (0.1,)), Count()), (19.0, 6.0, 1024.0)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_counts_are_exact_whatever_the_order_the_cut_and_the_source(place, stored):
+    """Nothing is charged for their float error, so there must be none, in a database too."""
+    rng = np.random.default_rng(1320)
+    for world in worlds(rng, {"none": (0.0, None)}, 1):
+        data = stored(place, world.table())
+        for name, query in COUNTED.items():
+            alone = query.contributions(Block(world.x, world.codes)).tolist()
+            ideal = times([list(map(Fraction, row)) for row in alone], world.counts())
+            for block_rows in (7, 512, 16384):
+                result, setting = computed(data, block_rows, query)
+                assert [Fraction(one) for one in result.tolist()] == ideal, (name, block_rows)
+                assert charge(query, setting) == 0.0
 
 
 @pytest.mark.skipif(not LONG, reason="every module is imported for it: in the audit only")

@@ -129,7 +129,6 @@ def test_tables_say_it(curator):
 def test_the_plot_of_a_series_says_it(curator):
     axes = signals.running_sum(curator, time="age", steps=4, epsilon=1.0).plot()
     assert LIMIT in axes.get_title()
-    mpl.pyplot.close(axes.figure)
 
 
 def test_a_release_says_it_also_in_a_file(curator):

@@ -322,7 +322,6 @@ def test_a_signal_shows_itself():
     assert result.table()["times"].tolist() == [0.0, 1.0]
     axes = result.plot(truth=[1.0, 2.0])
     assert len(axes.get_lines()) == 2
-    matplotlib.pyplot.close(axes.figure)
 
 
 def test_the_ledger_is_asked_first(tmp_path):

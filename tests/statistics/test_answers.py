@@ -14,6 +14,7 @@ from scipy.stats import binom
 import discreet as dp
 from discreet import mechanisms, signals
 from discreet import statistics as st
+from discreet.noise import SeededBits
 from discreet.notebook import MOST_ROWS
 from discreet.statistics.request import STATISTICS
 
@@ -82,12 +83,6 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    pyplot.close("all")
-
-
 def reply(tmp_path, ask):
     db = dp.StatisticalDatabase(
         ROWS, schema=PERSONS, budget=dp.Guarantee(20.0, 1e-6), ledger=tmp_path / "ledger", name="clinic"
@@ -146,6 +141,62 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch):
         answer.to_frame()
 
 
+# What the interval is about
+
+POPULATION = {
+    "mean": lambda: st.mean(ROWS, "age", population=True, **HOW),
+    "means by": lambda: st.mean(ROWS, ["age", "cost"], by="ward", population=True, **HOW),
+    "loose": lambda: st.mean(ROWS, "age", loose=True, population=True, epsilon=1.0, schema=PERSONS),
+    "variance": lambda: st.variance(ROWS, "age", population=True, **HOW),
+    "std": lambda: st.std(ROWS, ["age", "bmi"], by="ward", population=True, **HOW),
+    "covariance": lambda: st.covariance(ROWS, ["age", "bmi"], population=True, **HOW),
+    "correlation": lambda: st.correlation(ROWS, ["age", "bmi"], population=True, **HOW),
+}
+
+
+@pytest.mark.parametrize("name", POPULATION)
+def test_an_answer_asked_about_the_population_shows_that_interval_everywhere(name):
+    answer = POPULATION[name]()
+    assert answer.interval_of == "population"
+    ends = [np.asarray(end) for end in answer.interval(0.9, of="population")]
+    np.testing.assert_array_equal(answer.interval(0.9), ends)
+    assert answer.table(0.9) == answer.table(0.9, of="population") != answer.table(0.9, of="rows")
+    assert {row["interval_of"] for row in answer.table(0.9)} == {"population"}
+    assert all("interval_of" not in row for row in answer.table(0.9, of="rows"))
+    pd.testing.assert_frame_equal(answer.to_frame(0.9), pd.DataFrame(answer.table(0.9, of="population")))
+    assert list(answer) == answer.table()
+    assert "<th>interval_of</th>" in answer._repr_html_()
+    plot = answer._plot(0.9, answer.interval_of)
+    assert "90 % intervals of the population" in plot.description
+    assert "90 % intervals of the noise" in answer._plot(0.9, "rows").description
+
+
+@pytest.mark.parametrize("name", ["bins", "median", "proportion", "difference", "association", "survival", "log rank"])
+def test_any_answer_can_be_shown_with_intervals_about_the_population(name):
+    answer = ANSWERS[name]()
+    assert answer.interval_of == "rows"
+    assert all("interval_of" not in row for row in answer.table())
+    assert {row["interval_of"] for row in answer.table(of="population")} == {"population"}
+    assert set(answer.to_frame(of="population")["interval_of"]) == {"population"}
+    answer.plot(of="population")
+    with pytest.raises(ValueError, match="of='people': expected one of 'rows', 'population'"):
+        answer.table(of="people")
+
+
+def test_a_survival_plot_says_what_its_bands_are_about():
+    assert "of the population" in ANSWERS["survival"]().plot().get_title()
+    assert "of the noise" in ANSWERS["survival"]().plot(of="rows").get_title()
+
+
+def test_a_reply_shows_the_interval_that_was_asked_for(tmp_path):
+    answered = reply(tmp_path, lambda db: db.mean("age", population=True))
+    assert answered.interval_of == "population"
+    assert answered.table() == answered.table(of="population") == answered.to_frame().to_dict("records")
+    assert answered.interval() == answered.interval(of="population") != answered.interval(of="rows")
+    drawn = [np.ravel(answered.plot(**how).collections[0].get_segments()[0][:, 0]) for how in ({}, {"of": "rows"})]
+    np.testing.assert_allclose(drawn, [answered.interval(), answered.interval(of="rows")])
+
+
 # Plots
 
 
@@ -154,7 +205,7 @@ def test_every_answer_draws_itself_with_its_numbers(name):
     answer = ANSWERS[name]()
     axes = np.atleast_1d(answer.plot())
     axes.flat[0].figure.canvas.draw()
-    plot = answer._plot(answer._level)
+    plot = answer._plot(answer._level, answer.interval_of)
     assert plot.description
     matrix = name in ("covariance", "correlation")
     assert len(plot.facts.rows) == (6 if matrix else np.size(answer.value))  # of a matrix one half
@@ -181,7 +232,7 @@ def test_points_have_their_intervals_and_given_axes_are_used(tmp_path):
 
 
 def test_dates_are_drawn_as_dates():
-    plot = ANSWERS["date"]()._plot(0.95)
+    plot = ANSWERS["date"]()._plot(0.95, "rows")
     assert all(cell.startswith("202") for row in plot.facts.rows for cell in row[1:])
 
 
@@ -327,3 +378,65 @@ def test_every_statistic_has_an_answer_here():
     asked = {name for ask in ANSWERS.values() for name in ask.__code__.co_names}
     others = {"density", "m_estimate", "huber_location", "trimmed_mean", "quantile"}  # no tables, or as another one
     assert set(STATISTICS) - asked == others
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_a_loose_mean_says_what_it_cut(neighbors, tmp_path):
+    rows = pd.DataFrame({"cost": np.random.default_rng(0).lognormal(3.0, 1.2, 30_000)})
+    how = {"bounds": {"cost": (0, 1e6)}, "neighbors": neighbors}
+    result = st.mean(rows, "cost", epsilon=3.0, loose=True, **how)
+    (note,) = result.notes
+    (row,) = result.table()
+    top = float(np.asarray(result.bounds[0].high)[0])
+    assert row["cut_above"] == top < 1e6
+    assert (rows["cost"] > top).mean() <= result._cut  # what the note says
+    for shown in (note, repr(result), result._repr_html_()):
+        assert f", {top:.6g}], a range found with noise" in shown
+        assert f"{100 * result._cut:.2g} %" in shown
+    assert st.mean(rows, "cost", epsilon=3.0, **how).notes == ()
+    few = st.mean(rows[:100], "cost", epsilon=0.1, loose=True, **how)
+    assert "may miss most rows" in few.notes[-1] or "nothing was cut" in few.notes[-1]  # where it drew both bounds
+    db = dp.StatisticalDatabase(
+        rows, **how, budget=dp.Guarantee(10.0, 1e-6, neighbors), ledger=tmp_path / "l", name="costs"
+    )
+    reply = db.mean("cost", loose=True, epsilon=3.0)
+    assert "a range found with noise" in repr(reply)
+    assert "a range found with noise" in reply._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.bits.NotPrivateWarning")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_mean_that_noise_has_drowned_says_so_with_its_interval(delta):
+    rows = pd.DataFrame({"x": [3.0] * 4000, "y": [0.1] * 4000, "g": ["a", "b"] * 2000})
+    schema = dp.Schema({"x": dp.Number(0, 9), "y": dp.Number(0, 1), "g": dp.Category(["a", "b", "empty"])})
+    for seed in range(5):
+        how = {"epsilon": 1.0, "delta": delta, "bits": SeededBits(seed)}
+        result = st.mean(rows, ["x", "y"], by="g", schema=schema, **how)
+        low, high = result.interval(0.95)
+        hidden = (low == 0.0) & (high == [9.0, 1.0])
+        assert not hidden[:2].any()
+        np.testing.assert_array_equal(result.drowned(), hidden)
+        texts = ("x of empty in [0, 9]", "y of empty in [0, 1]")
+        named = ", ".join(text for text, one in zip(texts, hidden[2], strict=True) if one)
+        assert result.notes == ((f"drowned by noise: {named}",) if named else ())
+        assert all(note in repr(result) for note in result.notes)
+        assert st.mean(rows["x"], bounds=(0, 9), **how).notes == ()
+        few = st.mean(rows["x"][:1], bounds=(0, 9), **how)
+        assert few.notes == (("drowned by noise: x in [0, 9]",) if few.interval(0.95) == (0.0, 9.0) else ())
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.bits.NotPrivateWarning")
+def test_drowned_dates_groups_and_cells_are_named_with_their_intervals():
+    few = {"epsilon": 1e-4, "schema": SCHEMA, "bits": SeededBits(103)}  # 19 of 20 numbers are drowned
+    date = st.mean(ROWS, "seen", by=["ward", "sex"], **few)
+    assert "drowned by noise: seen of a, f in [2020-01-01, 2022-12-31]" in repr(date)
+    assert "and 1 more" in repr(date)  # of four groups
+    table = st.crosstab(ROWS, "ward", "sex", "age", **few)
+    assert table.drowned().all()
+    assert "drowned by noise: age of a of f in [0, 120]" in repr(table)
+    assert "drowned by noise: age of a of f in [0, 120]" in table._repr_html_()
+    asked = st.mean(ROWS, "age", population=True, **few)
+    assert asked.notes == ("drowned by noise: age in [0, 120]",)
+    assert st.correlation(ROWS, ["age", "bmi"], by="ward", **few).notes == (
+        "drowned by noise: age with bmi of a in [-1, 1], age with bmi of b in [-1, 1]",
+    )

@@ -15,9 +15,9 @@ from discreet.noise import GaussianNoise, LaplaceNoise, NotPrivateWarning, Seede
 from discreet.statistics.comparisons.associations import CrossTab, cramers_v
 from discreet.statistics.comparisons.contrasts import BINARY, Contrast, standard_draws
 from discreet.statistics.comparisons.measured import SQUARES, SUM
-from discreet.statistics.comparisons.rank_tests import rank_contrast, superiority
+from discreet.statistics.comparisons.rank_tests import rank_contrast, rank_interval, superiority
 from discreet.statistics.request import Request
-from effort import size
+from effort import crossed, size
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{NotPrivateWarning.__module__}.{NotPrivateWarning.__name__}")
 
@@ -191,7 +191,7 @@ def test_intervals_of_effects_hold_what_they_are_about(of):
         rows = np.stack([rng.multinomial(300, one) for one in placed]).astype(float)
         cells = rows + noise.simulate(rng, rows.shape)
         result = st.RankTest(
-            0.0, None, "row", (), ("x",), None, (), True, ("a", "b"), "g", rank_contrast(cells, noise, 1)
+            0.0, None, "row", (), ("x",), None, (), True, (rank_contrast(cells, noise, 1),), ("a", "b"), "g"
         )
         low, high = result.interval(0.9, of)
         held["ranks"] += low <= float(superiority(rows if of == "rows" else placed)) <= high
@@ -232,9 +232,7 @@ ASKED = {
 NULL = {"share over time", "counts"}
 
 
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize(("name", "delta", "neighbors"), crossed(ASKED, [0.0, 1e-6], ["replace-one", "add-remove"]))
 def test_answers_find_what_is_there(name, delta, neighbors, monkeypatch):
     monkeypatch.setattr(Request, "plan_with_less_noise", lambda self: self.plan())  # both kinds of noise
     ask, expected, off = ASKED[name]
@@ -251,7 +249,7 @@ def test_answers_find_what_is_there(name, delta, neighbors, monkeypatch):
     (row,) = result.table()
     assert row["value"] == result.value
     assert row["p_value"] == result.p_value
-    assert f"p = {result.p_value:.2g}" in repr(result)
+    assert ("p ≤ 0.0001" if result.p_value == 1e-4 else f"p = {result.p_value:.2g}") in repr(result)
     again = pickle.loads(pickle.dumps(result))
     assert again.p_value == result.p_value
     assert ask(curator, epsilon=2.0, delta=delta, bits=SeededBits(7)).p_value == result.p_value
@@ -271,7 +269,7 @@ def test_a_p_value_and_the_interval_of_the_population_agree():
 def test_persons_count_with_all_their_rows():
     schema = dp.Schema(COLUMNS, unit="person", max_rows=3)
     result = ASKED["difference"][0](table(per_person=3), schema=schema, epsilon=3.0)
-    assert result.contrast.copies == 3
+    assert result.contrasts[0].copies == 3
     assert "at most 3 rows" in result.which_rows
     assert result.p_value < 0.05
 
@@ -303,6 +301,14 @@ def test_nobody_there_gives_finite_answers():
         (lambda c: st.trend(c, over="day", of="yes", epsilon=1.0), "of='yes'"),
         (lambda c: st.trend(c, over="day", per="decade", epsilon=1.0), "per='decade'"),
         (lambda c: st.trend(c, over="arm", epsilon=1.0), "over='arm'"),
+        (lambda c: st.difference(c, "score", between="ill", by="ill", epsilon=1.0), "other columns"),
+        (
+            lambda c: st.difference(c, "ill", between="arm", groups=("new", "old"), of="yes", by="ill", epsilon=1.0),
+            "by=",
+        ),
+        (lambda c: st.trend(c, "ill", of="yes", over="day", by=["ill"], epsilon=1.0), "other columns"),
+        (lambda c: st.rank_test(c, "score", between="ill", by=[], epsilon=1.0), "at least one column"),
+        (lambda c: st.trend(c, "score", over="day", by="score", epsilon=1.0), "by='score'"),
     ],
 )
 def test_refusals_say_what_to_write_and_cost_nothing(ask, says, tmp_path):
@@ -319,15 +325,125 @@ def test_a_wrong_source_of_an_interval_is_refused():
         result.interval(0.95, of="world")
 
 
+@pytest.mark.parametrize("noise", [GaussianNoise(1e-6), LaplaceNoise(1e6)])
+def test_levels_that_draws_cannot_reach_have_everything_possible_as_interval(noise):
+    cells = np.array([[3.0], [9.0], [12.0]])
+    rates = Contrast(cells, np.arange(3.0), np.ones(1), np.ones(1), noise, exposure=np.ones(3))
+    means = Contrast(
+        np.array([[5.0, 2.0], [1.0, 9.0]]), np.array([1.0, 0.0]), np.array(BINARY), np.array(BINARY), noise
+    )
+    for of in ("rows", "population"):
+        assert rates.interval(0.9999, of) == (-np.inf, np.inf)
+        assert means.interval(1.0 - 1e-12, of) == (-1.0, 1.0)
+        low, high = rates.interval(0.99, of)
+        assert low <= float(rates.estimate) <= high
+    assert rank_interval(rank_contrast(means.cells, noise, 1), 1.0 - 1e-12, False) == (0.0, 1.0)
+
+
 def test_a_draft_says_what_is_compared(tmp_path):
     draft = dp.StatisticalDatabase(
         table(60), schema=dp.Schema(COLUMNS), budget=dp.Guarantee(1.0), ledger=tmp_path / "l", name="trial"
     ).draft
     assert draft.difference("score", between="arm").description == "difference of score between arm"
     assert draft.trend("score", over="day").description == "trend of score over day"
+    assert draft.max("score", rows=8000).description == "max of score"
+    assert draft.log_rank("days", "end", ["arm", "sex"]).description == "log rank of days between arm, sex"
 
 
 def test_draws_for_post_processing_are_the_same_every_time():
     first = [part.copy() for part in standard_draws(50, 6, False)]
     standard_draws.cache_clear()
     assert all((one == other).all() for one, other in zip(first, standard_draws(50, 6, False), strict=True))
+
+
+GROUPED = {
+    "difference": lambda c, **how: st.difference(c, "score", between="arm", groups=("new", "old"), **how),
+    "shares": lambda c, **how: st.difference(c, "ill", between="arm", groups=("new", "old"), of="yes", **how),
+    "ranks": lambda c, **how: st.rank_test(c, "cost", between="arm", groups=("new", "old"), **how),
+    "trend": lambda c, **how: st.trend(c, "score", over="day", bins=6, **how),
+    "counts": lambda c, **how: st.trend(c, over="day", bins=6, **how),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "delta"), [(name, (0.0, 1e-6)[(i + j) % 2]) for i, name in enumerate(GROUPED) for j in range(size(1, 2))]
+)
+def test_each_group_has_the_answer_of_its_own_rows(name, delta):
+    rows, rng = table(3000), np.random.default_rng(1)
+    rows["sex"], rows["site"] = rng.choice(["f", "m"], 3000), rng.choice(["x", "y", "elsewhere"], 3000)
+    rows.loc[rows["site"] == "y", "score"] -= 10.0 * (rows["arm"] == "new")
+    more = {"sex": dp.Category(["f", "m"]), "site": dp.Category(["x", "y", "nowhere"])}
+    schema, ask, how = dp.Schema(COLUMNS | more), GROUPED[name], {"epsilon": 1e6, "delta": delta}
+    result = ask(rows, schema=schema, by=["site", "sex"], **how)
+    assert (result.by, len(result.releases)) == (("site", "sex"), 1)
+    assert result.value.shape == result.p_value.shape == (6,)
+    ends = result.interval(0.95, of="population")
+    for place, (site, sex) in enumerate(result.groups[:4]):
+        alone = ask(rows[(rows["site"] == site) & (rows["sex"] == sex)], schema=schema, **how)
+        assert result.value[place] == pytest.approx(alone.value, rel=1e-2, abs=1e-2)
+        assert result.p_value[place] == pytest.approx(alone.p_value, abs=5e-3)
+        for end, own in zip(ends, alone.interval(0.95, of="population"), strict=True):
+            assert end[place] == pytest.approx(own, rel=0.02, abs=0.02 * abs(own - alone.value) + 1e-2)
+    assert (result.p_value[4:] > 0.05).all()  # nobody is there
+    rows = result.table()
+    assert [(row["site"], row["sex"]) for row in rows] == list(result.groups)
+    assert [row["p_value"] for row in rows] == result.p_value.tolist()
+    least = result.p_value[0] == 1e-4
+    assert f"('x', 'f'): {'≤ 0.0001' if least else format(result.p_value[0], '.2g')}" in repr(result)
+    assert "p_value" in result._repr_html_()
+    assert result.plot() is not None
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda c: st.trimmed_mean(c, "score", by="arm", epsilon=1.0), r"trimmed_mean has no groups; .* where="),
+        (lambda c: st.log_rank(c, "score", "ill", "arm", by="arm", epsilon=1.0), r"write between="),
+        (lambda c: st.mode(c, "arm", weights="score", epsilon=1.0), "mode takes no weights"),
+        (lambda c: st.median(c, "score", population=True, epsilon=1.0), "of='population'"),
+    ],
+)
+def test_an_argument_that_only_others_have_is_explained(ask, says):
+    with pytest.raises(TypeError, match=says):
+        ask(dp.Curator(table(60), schema=dp.Schema(COLUMNS)))
+
+
+def test_a_database_explains_arguments_too(tmp_path):
+    db = dp.StatisticalDatabase(
+        table(60), schema=dp.Schema(COLUMNS), budget=dp.Guarantee(1.0), ledger=tmp_path / "l", name="trial"
+    )
+    for ask, says in (
+        (lambda: db.trimmed_mean("score", by="arm"), "has no groups"),
+        (lambda: db.mean(epsilon=1.0), "mean: missing a required argument: 'columns'; it takes columns"),
+        (lambda: db.mean("score", colour=1), "colour: not an argument of mean"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            ask()
+    assert db.draft.trend("score", over="day", by=["arm", "ill"]).description == "trend of score by arm, ill over day"
+    assert db.draft.max("score", rows=100).description == "max of score"
+    assert db.draft.log_rank("score", "ill", "arm").description == "log rank of score between arm"
+
+
+def test_the_smallest_p_value_is_shown_as_a_bound():
+    rows = pd.DataFrame({"x": np.repeat([0.0, 1.0], 5000), "g": ["a"] * 5000 + ["b"] * 5000, "s": ["u", "v"] * 5000})
+    schema = dp.Schema({"x": dp.Number(0, 1), "g": dp.Category(["a", "b"]), "s": dp.Category(["u", "v", "nobody"])})
+    how = {"epsilon": 2.0, "schema": schema}
+    note = "p ≤ 0.0001: 9,999 draws cannot tell a smaller p-value"
+    for result in (
+        st.difference(rows, "x", between="g", **how),
+        st.rank_test(rows, "x", between="g", **how),
+        st.chi_square(rows, "x", by="g", bins=2, **how),
+    ):
+        assert result.p_value == result.table()[0]["p_value"] == 1e-4
+        assert ", p ≤ 0.0001" in repr(result)
+        assert "p = " not in repr(result)
+        assert result.notes == (note,)
+        assert note in repr(result)
+        assert "<td>≤ 0.0001</td>" in result._repr_html_()
+    each = st.difference(rows, "x", between="g", by="s", **how)
+    assert "p: {'u': ≤ 0.0001, 'v': ≤ 0.0001, 'nobody': " in repr(each)
+    assert each.p_value[2] > 1e-4
+    assert each.notes == (note,)
+    same = st.difference(rows, "x", between="s", groups=("u", "v"), **how)
+    assert same.p_value > 1e-4
+    assert same.notes == ()

@@ -14,7 +14,7 @@ from discreet.noise import GaussianNoise, LaplaceNoise
 from discreet.records import Table
 from discreet.records.sources import databases
 from discreet.statistics.consistent_tables import estimate_table, noise_variances, project_table
-from effort import size
+from effort import crossed, size
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
@@ -93,9 +93,10 @@ def test_means_in_every_cell_and_margins_weighted_by_their_counts():
     assert logs.table(margins=True)[-1]["value"] == logs.margins["total"]
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("epsilon", [0.01, 0.3])
+@pytest.mark.parametrize(
+    ("epsilon", "neighbors", "delta"),
+    crossed([0.01, 0.3], ["replace-one", "add-remove"], [0.0, 1e-6]),
+)
 def test_tables_add_up_are_not_negative_and_lie_in_their_intervals(delta, neighbors, epsilon):
     for values, by in ((None, None), ("stay", None), (None, "sex")):
         answer = st.crosstab(
@@ -147,7 +148,7 @@ def test_a_public_number_of_rows_is_the_total():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_intervals_hold_the_true_numbers_at_their_level(delta, known):
     """Of the estimate before it is made to fit, so at the level and not far above it."""
-    some, level, runs = ROWS[:200], 0.8, size(120, 4000)
+    some, level, runs = ROWS[:200], 0.8, size(60, 4000)
     rows = some.assign(ward=some["ward"].where(some["ward"].isin(WARDS), "c"), sex=some["sex"].fillna("f"))
     rows = rows if known else some[some["ward"].isin(WARDS) & some["sex"].isin(SEXES)]
     truth = pd.crosstab(rows["ward"], rows["sex"]).to_numpy()
@@ -260,7 +261,8 @@ def test_margins_are_measured_beside_the_cells_with_gaussian_noise_alone(tmp_pat
     assert isinstance(laplace.release.noise, LaplaceNoise)
     assert [part.shape for part in laplace.release.parts.values()] == [(3, 2, 1)]
     count = st.count(recorded(tmp_path), by=["ward", "sex"], epsilon=1.0, delta=1e-6)
-    assert gaussian.release.noise.scale == pytest.approx(count.release.noise.scale, rel=1e-6)  # of all parts together
+    together = math.hypot(*(part.weight for part in gaussian.release.parts.values()))
+    assert gaussian.release.noise.scale == pytest.approx(together * count.release.noise.scale, rel=1e-6)
 
 
 WRONG = [
@@ -361,3 +363,22 @@ def test_a_column_called_like_a_number_of_the_table_keeps_its_labels():
     assert (row["column value"], isinstance(row["value"], float)) == ("a", True)
     row = st.crosstab(rows, "value", "low", epsilon=1.0, classes=classes).table()[0]
     assert (row["column value"], row["column low"]) == ("a", "c")
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_a_whole_table_adds_up(neighbors):
+    rng = np.random.default_rng(8)
+    rows = pd.DataFrame({name: rng.choice(["a", "b", "c"], 200) for name in ("x", "y", "z")} | {"age": rng.random(200)})
+    schema = dp.Schema({name: dp.Category(["a", "b", "c"]) for name in ("x", "y", "z")} | {"age": dp.Number(0, 1)})
+    how = {"epsilon": 0.5, "schema": schema, "neighbors": neighbors}
+    for by in (None, "z"):
+        result = st.crosstab(rows, "x", "y", by=by, **how)
+        whole = result.whole()
+        assert (whole.value == np.round(whole.value)).all()
+        assert (np.abs(whole.value - result.value) <= 1.0).all()
+        assert np.allclose(whole.margins["rows"], whole.value.sum(axis=-1))
+        assert np.allclose(whole.margins["total"], whole.value.sum(axis=(-2, -1)))
+        low, high = whole.interval(0.5)
+        assert ((low <= whole.value) & (whole.value <= high)).all()
+    with pytest.raises(TypeError, match="means"):
+        st.crosstab(rows, "x", "y", values="age", **how).whole()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +13,12 @@ from discreet import statistics
 from discreet.arguments import ArgumentError
 from discreet.models.normal_tails import laplace_normal_tail
 from discreet.noise import SeededBits
+from discreet.statistics.quantile_spans import QuantileSpans
+from effort import size
+from goodness import least_successes
 
-REPEATS = 120
-LEAST = 88  # of 120: a false alarm below 1e-9 where intervals hold with probability 0.93 or more
+REPEATS = size(40, 120)
+LEAST = least_successes(REPEATS, 0.93)  # intervals at 0.95 hold with this probability or more
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -33,6 +38,19 @@ def test_means_hold_the_mean_of_the_population(draw, bounds, truth, options):
         low, high = statistics.mean(draw(rng), **kwargs).interval(of="population")
         held += low <= truth <= high
     assert held >= LEAST
+
+
+@pytest.mark.parametrize("column", [dp.Category(["no", "yes"]), dp.Category(["no", "yes"], missing="fill", fill="no")])
+def test_proportions_hold_those_of_the_population_and_of_the_rows(column):
+    rng, held, schema = np.random.default_rng(7), np.zeros(2), dp.Schema({"ill": column})
+    for seed in range(REPEATS):
+        ill = rng.random(400) < 0.15
+        rows = pd.DataFrame({"ill": np.where(ill, "yes", "no")})
+        result = statistics.proportion(rows, "ill", of="yes", epsilon=0.5, schema=schema, bits=SeededBits(seed))
+        inner, outer = result.interval(), result.interval(of="population")
+        held += [inner[0] <= ill.mean() <= inner[1], outer[0] <= 0.15 <= outer[1]]
+        assert inner[1] - inner[0] < outer[1] - outer[0]
+    assert held.min() >= LEAST
 
 
 @pytest.mark.parametrize("step", [None, 1.0])
@@ -128,3 +146,114 @@ def test_the_tail_of_laplace_and_normal_is_that_of_draws():
         for beyond in (0.5, 2.0, 5.0):
             share = float((np.abs(draws) > beyond).mean())
             assert abs(float(laplace_normal_tail(scales, normal, beyond)) - share) < 0.012
+
+
+def _related(rng, rows):
+    z = rng.normal(size=(rows, 2))
+    return np.stack([np.exp(3.0 + 0.5 * z[:, 0]), 40.0 + 6.0 * z[:, 0] + 8.0 * z[:, 1]], axis=1).clip(0.0, 100.0)
+
+
+@cache
+def _related_truths():
+    many = _related(np.random.default_rng(11), 2_000_000)
+    return np.cov(many.T, bias=True), np.corrcoef(many.T)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_intervals_of_covariances_and_correlations_hold_those_of_the_population(delta, neighbors):
+    truths, held, runs = _related_truths(), np.zeros((2, 2, 2)), size(20, 50)
+    rng = np.random.default_rng(12)
+    for seed in range(runs):
+        rows = _related(rng, 3000)
+        how = {"epsilon": 4.0, "delta": delta, "bounds": (0, 100), "neighbors": neighbors}
+        for place, (ask, truth) in enumerate(zip((statistics.covariance, statistics.correlation), truths, strict=True)):
+            low, high = ask(rows, population=True, bits=SeededBits(seed), **how).interval(0.95, of="population")
+            held[place] += (low <= truth + 1e-12) & (truth <= high + 1e-12)
+    assert held.min() >= least_successes(runs, 0.93)
+
+
+def test_covariances_of_groups_about_the_population_are_those_of_their_rows():
+    rng = np.random.default_rng(12)
+    x, ward = _related(rng, 4000), rng.integers(0, 2, 4000)
+    x[ward == 1, 1] = 100.0 - x[ward == 1, 1]
+    rows = pd.DataFrame({"stay": x[:, 0], "age": x[:, 1], "ward": ward})
+    how = {"by": "ward", "epsilon": 1e7, "bounds": {"stay": (0, 100), "age": (0, 100)}, "classes": {"ward": [0, 1]}}
+    how["bits"] = SeededBits(1)
+    result = statistics.covariance(rows, ["stay", "age"], population=True, **how)
+    related = statistics.correlation(rows, ["stay", "age"], population=True, **how)
+    assert len(result.releases) == 2
+    for group in (0, 1):
+        exact = x[ward == group].T
+        assert np.allclose(result.value[group], np.cov(exact, bias=True), rtol=1e-3, atol=1e-2)
+        assert np.allclose(related.value[group], np.corrcoef(exact), atol=1e-3)
+        low, high = (end[group] for end in related.interval(0.95, of="population"))
+        half = 1.96 * (1.0 - related.value[group][0, 1] ** 2) / np.sqrt((ward == group).sum())
+        assert 0.7 * half < (high - low)[0, 1] / 2.0 < 1.5 * half  # that of a normal pair, and these are not far off
+    inner, outer = related.interval(0.95), related.interval(0.95, of="population")
+    assert ((outer[0] <= inner[0]) & (inner[1] <= outer[1])).all()
+    assert (related.table(0.95, "population")[1]["low"] < related.value[0, 0, 1]).all()
+
+
+@pytest.mark.parametrize("population", [True, False])
+def test_no_level_makes_a_correlation_of_variances_that_may_be_negative(population):
+    # All rows at one place: each measured variance is below 0 half of the time.
+    rows = np.full((50, 4), 0.3)
+    for seed in range(4):
+        with pytest.warns(dp.noise.NotPrivateWarning):
+            found = statistics.correlation(
+                rows, epsilon=1.0, bounds=(-1, 1), population=population, bits=SeededBits(seed)
+            )
+        low, high = found.interval(1e-17, of="population" if population else "rows")
+        assert np.all(found.drowned(1e-17) == ~np.eye(4, dtype=bool))
+        assert np.all(low[~np.eye(4, dtype=bool)] == -1.0)
+        assert np.all(high[~np.eye(4, dtype=bool)] == 1.0)
+
+
+def test_a_standard_deviation_has_the_roots_of_the_interval_of_its_variance():
+    rows = np.random.default_rng(13).normal(40.0, 10.0, 2000)
+    result = statistics.std(rows, epsilon=1.0, bounds=(0, 100), population=True, bits=SeededBits(0))
+    low, high = result.variance.interval(0.9, of="population")
+    assert result.interval(0.9, of="population") == pytest.approx((np.sqrt(low), np.sqrt(high)))
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (
+            lambda x: statistics.covariance(x, epsilon=1.0, bounds=(0, 1)).interval(of="population"),
+            "covariance.*population=True",
+        ),
+        (lambda x: statistics.correlation(x, epsilon=1.0, bounds=(0, 1)).interval(of="population"), "population=True"),
+        (lambda x: statistics.std(x, epsilon=1.0, bounds=(0, 1)).interval(of="population"), "population=True"),
+        (lambda x: statistics.covariance(x, epsilon=1.0, bounds=(0, 1), population=1), "population=1"),
+        (
+            lambda x: statistics.covariance(x, epsilon=1.0, bounds=(0, 1), population=True, method="direct"),
+            "'one-shot'",
+        ),
+        (lambda x: statistics.correlation(x[:, :1], [0], epsilon=1.0, bounds=(0, 1)), "two columns or more"),
+    ],
+)
+def test_what_says_nothing_of_the_population_is_refused(ask, says):
+    with pytest.raises(ArgumentError, match=says):
+        ask(np.random.default_rng(0).random((50, 2)))
+
+
+def test_where_draws_coincide_on_a_step_only_the_interval_of_rows_stays_there():
+    one = np.full((1, 1), 5.0)
+    spans = QuantileSpans(
+        values=one,
+        below=one,
+        above=one,
+        levels=(0.5,),
+        scales=[[(1.0,)]],
+        end_scales=np.array([3.0]),
+        reaches=np.array([20.0]),
+        rows=np.full((1, 1), 8000.0),
+        clusters=1,
+        grid=(0.0, 30.0, 1.0),
+    )
+    assert [end.item() for end in spans.interval(0.95, population=False)] == [5.0, 5.0]
+    low, high = (end.item() for end in spans.interval(0.95, population=True))
+    assert low <= 4.0  # beyond the draws nothing is known of the rows
+    assert high >= 6.0

@@ -200,7 +200,7 @@ def test_no_release_of_a_call_moves_further_than_it_was_charged_for(kind, delta,
     rng = np.random.default_rng(17)
     ask = audited(monkeypatch, rng)
     worst = 0.0
-    for _ in range(size(2, 4)):
+    for _ in range(size(1, 4)):
         pair = neighbours(rng, kind)
         for name, what in (ASKED | (ADAPTIVE if delta else {})).items():
             moved = ask(what, *pair, epsilon=2.0, delta=delta)

@@ -192,7 +192,7 @@ def test_a_p_value_is_a_function_of_the_release():
     one, other = (st.log_rank(made_up(400), "months", "end", "arm", bits=own, **how) for own in bits)
     assert one.p_value == other.p_value
     assert one.releases[0] == other.releases[0]
-    assert "p = " in repr(one)
+    assert ("p ≤ 0.0005" if one.p_value == 1 / 2000 else "p = ") in repr(one)
 
 
 def test_three_groups_have_two_differences():
@@ -306,3 +306,45 @@ def test_the_log_rank_test_has_its_level(delta):
     life, _, _ = simulated(rng, 200, 10, 1.0, delta, repeats, 2)
     rejected = (RankComparison(life).p_value(99, rng) <= 0.05).sum()
     assert rejected <= binom.isf(MISS, repeats, 0.065)
+
+
+def test_one_test_of_several_groups_has_one_p_value_shown_once():
+    table = made_up(3000)
+    schema = dp.Schema({**dict(SCHEMA.columns), "clinic": dp.Category(["a", "b", "c"])})
+    table["clinic"] = np.resize(["a", "b", "c"], 3000)
+    how = {"occurred": "died", "epsilon": 1.0, "schema": schema}
+    several = st.log_rank(table, "months", "end", "clinic", **how)
+    assert all("p_value" not in row for row in several.table())
+    assert several.notes[0] == f"log-rank {several._describe_p_value(several.p_value)}, one test of all 3 groups"
+    assert repr(several).count("log-rank p") == several._repr_html_().count("log-rank p") == 1
+    two = st.log_rank(table, "months", "end", "clinic", groups=["a", "b"], **how)
+    assert [row["p_value"] for row in two.table()] == [two.p_value]
+    assert repr(two).count("log-rank p") == 1
+    table["months"] = np.where(table["clinic"] == "a", 1.0, 50.0)
+    sure = st.log_rank(table.assign(end="died"), "months", "end", "clinic", **how)
+    assert sure.p_value == 1 / 2000
+    assert sure.notes == (
+        "log-rank p ≤ 0.0005, one test of all 3 groups",
+        "p ≤ 0.0005: 1,999 draws cannot tell a smaller p-value",
+    )
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.bits.NotPrivateWarning")
+def test_a_curve_is_shown_with_its_interval_and_says_where_noise_has_drowned_it():
+    table, how = made_up(2000), {"occurred": "died", "schema": SCHEMA, "bits": SeededBits(103)}
+    clear = st.survival(table, "months", "end", epsilon=SURE, **how)
+    low, high = (float(end[-1]) for end in clear.interval())
+    assert f": {clear.value[-1]:.3g} in [{low:.3g}, {high:.3g}]" in repr(clear)
+    assert not clear.drowned().any()
+    assert clear.notes == ()
+    lost = st.survival(table, "months", "end", by="arm", epsilon=1e-3, **how)
+    assert lost.drowned()[:, 1:].all()
+    assert lost.notes == (f"drowned by noise: old from {lost.edges[1]:g} on, new from {lost.edges[1]:g} on",)
+    assert " in [0, 1]" in repr(lost)
+    assert lost.notes[0] in repr(lost)
+    assert lost.notes[0] in lost._repr_html_()
+    partly = st.survival(table[table["months"] < 30], "months", "end", epsilon=1.0, **how)
+    assert partly.notes == (f"drowned by noise: from {partly.edges[partly._life.known.sum() + 1]:g} on",)
+    assert partly.known_until < partly.edges[partly.drowned().argmax()]
+    mean = clear.restricted_mean(24)
+    assert repr(mean).startswith(f"<restricted mean until 24: {mean.value:.6g} in [")

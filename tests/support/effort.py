@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
+from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["LONG", "measured", "size"]
+from pairwise import pairwise
+
+__all__ = ["LONG", "crossed", "measured", "size"]
 
 Size = TypeVar("Size")
 
@@ -19,6 +23,11 @@ LONG = bool(FOLDER)
 def size(short: Size, long: Size) -> Size:
     """Return the size that an attack has in this run."""
     return long if LONG else short
+
+
+def crossed(*parameters: Collection[Any]) -> list[tuple[Any, ...]]:
+    """Return cases of several parameters: in a long run all, in a short one some in which every two values meet."""
+    return list(product(*parameters)) if LONG else pairwise(*parameters)
 
 
 def measured(what: str, **figures: object) -> None:

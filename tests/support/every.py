@@ -192,6 +192,7 @@ ESTIMATORS: dict[str, Ask] = {
     **_several(dp.LinearSVC, _methods("objective", "objective-2011", "output"), PAIR, "s"),
     **_several(dp.LinearRegression, _methods("adaptive", "adassp"), ["a", "w"], "b"),
     **_several(dp.TableMixture, {"two": {"n_components": 2, "n_steps": 3}}, ["a", "b", "g", "s"]),
+    **_several(dp.TableSynthesizer, {"pairs": {}}, ["a", "b", "g", "s"]),
     "fit_model": _own,
     "private_score": _scored,
     **{f"private_score, {metric}": _measured(metric) for metric in ("accuracy", "confusion", "auc", "r2")},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binomtest, chi2
+from scipy.stats import binom, binomtest, chi2
 
 
 def chi_square_p(counts: np.ndarray, probabilities: np.ndarray) -> float:
@@ -22,6 +22,16 @@ def chi_square_p(counts: np.ndarray, probabilities: np.ndarray) -> float:
 def binomial_p(successes: int, trials: int, probability: float) -> float:
     """Return the two-sided p-value of a number of successes."""
     return float(binomtest(int(successes), int(trials), probability).pvalue)
+
+
+def least_successes(trials: int, probability: float) -> int:
+    """Return a number of successes that at least this probability falls short of less than once in 1e9 times."""
+    return int(binom.ppf(1e-9, trials, probability))
+
+
+def most_successes(trials: int, probability: float) -> int:
+    """Return a number of successes that at most this probability exceeds less than once in 1e9 times."""
+    return int(binom.isf(1e-9, trials, probability))
 
 
 def counts_between(sample: np.ndarray, low: int, high: int) -> np.ndarray:

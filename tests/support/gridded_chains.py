@@ -35,6 +35,7 @@ def gridded_chains(monkeypatch: Any, *axes: Any) -> None:
         rng = np.random.default_rng(seed)
         cells = grid[rng.choice(len(grid), (chains, draws), p=shares / shares.sum())]
         u = cells + (rng.random(cells.shape) - 0.5) * [axis[1] - axis[0] for axis in axes]
-        return Chains(target.data["w0"] + u @ target.data["root"].T, np.zeros((chains, draws), dtype=bool))
+        w = target.data["w0"] + u @ target.data["root"].T
+        return Chains(w, np.zeros((chains, draws), dtype=bool), "nuts")
 
     monkeypatch.setattr(sys.modules[dp.infer.__module__], "run_chains", run_chains)

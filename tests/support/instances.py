@@ -10,6 +10,7 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.condition_counts import ConditionCounts
 from discreet.queries.counts.count_queries import Bins, Chosen, Count, GroupModes, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
+from discreet.queries.counts.table_counts import CategoryCells, NumberCells, TableCounts
 from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.functions.user_functions import Array
@@ -53,9 +55,10 @@ from discreet.queries.moments.clipped_moments import (
 from discreet.queries.moments.coded_moments import CodedMoments
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
-from discreet.queries.moments.deviations import DeviationSquares
+from discreet.queries.moments.deviations import DeviationProducts, DeviationSquares
 from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies
+from discreet.queries.moments.score_products import ScoreProducts
 from discreet.queries.objectives.curvatures import MarginCurvature
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
@@ -148,6 +151,51 @@ def _marginals_instances(rng: np.random.Generator, d: int, radius: float) -> lis
     whole = tuple((np.arange(d) % 2 == 0).tolist())
     result = [Marginals(categories) for categories in several]
     return [*result, Marginals((1,), box, whole), Marginals((2, 3), box, (False,) * d)]
+
+
+def _cells_of(rng: np.random.Generator, box: Box, most: int) -> tuple[NumberCells, ...]:
+    """Return a few cells for each column of a box, their edges inside of it."""
+    ends = zip(box.low, box.high, strict=True)
+    edges = [np.sort(rng.uniform(0.05, 0.95, rng.integers(1, most))) * (high - low) + low for low, high in ends]
+    return tuple(NumberCells(j, tuple(np.unique(one).tolist())) for j, one in enumerate(edges))
+
+
+def _table_counts_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return counts of single columns, of pairs and of triples, with gaps and with columns of a single cell."""
+    low = rng.standard_normal(d) * radius
+    box = Box(low, low + radius * rng.uniform(1.0, 50.0, d))
+    cells = _cells_of(rng, box, 3)
+    labels = (CategoryCells(0, (0, 1, 1)), CategoryCells(1, (0,)), CategoryCells(2, (1, 0)))
+    both = (*cells[:3], *labels)
+    gap = (NumberCells(0, (float(low[0]) + radius / 4.0,), gap=0), CategoryCells(1, (0, 1, 2)))
+    pairs = tuple(combinations(range(len(both)), 2))
+    triples = tuple(combinations(range(len(both)), 3))
+    return [
+        TableCounts(box, (), cells, tuple((j,) for j in range(d))),
+        TableCounts(box, (3, 1, 2), both, pairs),
+        TableCounts(box, (3, 1, 2), both, (*pairs, *triples[:4], (1,))),
+        TableCounts(box, (3, 1, 2), both, triples),  # as of synthetic tables
+        TableCounts(box, (2, 3), gap, ((0, 1), (0,))),
+        TableCounts(None, (3, 1, 2), labels, ((0, 1), (0, 2), (1,))),
+        TableCounts(None, (2,), (CategoryCells(0, (0, 0)),), ((0,),)),
+    ]
+
+
+def _score_products_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return products of two and of many columns, with even, skewed and small scores."""
+    low = rng.standard_normal(d) * radius
+    box = Box(low, low + radius * rng.uniform(1.0, 50.0, d))
+    labels = (CategoryCells(0, (0, 1, 2)), CategoryCells(1, (0, 1)))
+    result: list[Any] = [
+        ScoreProducts(None, (3, 2), labels, ((-1.0, 0.5, 1.0), (-1.0, 1.0))),
+        ScoreProducts(None, (3, 2), labels, ((0.1, 0.5, 0.9), (-0.25, 1.0))),
+    ]
+    if d > 1:
+        cells = _cells_of(rng, box, 2)[:6]  # two cells: the search finds the ends of a column, not its middle
+        even = tuple(tuple(np.linspace(-1.0, 1.0, one.count).tolist()) for one in cells)
+        skewed = tuple(tuple(rng.uniform(-0.2, 1.0, one.count).tolist()) for one in cells)
+        result += [ScoreProducts(box, (), cells, even), ScoreProducts(box, (), cells, skewed)]
+    return result
 
 
 def _binned_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -355,6 +403,19 @@ def _deviation_instances(rng: np.random.Generator, d: int, radius: float) -> lis
     ]
 
 
+def _product_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    box, shares = Box(np.full(d, -radius), np.full(d, radius)), (0.3, 1.0, 0.1)
+    center = tuple((radius * rng.uniform(-1.0, 1.0, d)).tolist())
+    middle, end = (0.0,) * d, (radius,) * d
+    return [
+        DeviationProducts(box, False, shares, (middle,)),
+        DeviationProducts(box, False, (0.0, 1.0, 1.0), (middle,)),
+        DeviationProducts(box, True, shares, (center,)),
+        DeviationProducts(box, True, shares, (center, middle, end), ((0, 3),)),
+        Grouped(DeviationProducts(box, True, shares, (end, middle), ((0, 2),)), 2, 0),
+    ]
+
+
 def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     low = np.abs(rng.normal(size=d)) * radius
     high = low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d)
@@ -494,6 +555,8 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ],
     Histogram: lambda rng, d, radius: [Histogram(categories=d + 1)],
     Marginals: _marginals_instances,
+    TableCounts: _table_counts_instances,
+    ScoreProducts: _score_products_instances,
     Binned: _binned_instances,
     SideBySide: _side_by_side_instances,
     Margins: lambda rng, d, radius: [Margins((2,) * d), Margins((d + 2, 3))],
@@ -514,6 +577,7 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ClassSums: _class_sums_instances,
     CodedMoments: _coded_moments_instances,
     Cosines: _cosines_instances,
+    DeviationProducts: _product_instances,
     DeviationSquares: _deviation_instances,
     DirectionScatter: lambda rng, d, radius: [
         DirectionScatter(space, basis) for space, basis in _directions_bases(rng, d, radius)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from itertools import combinations, product
 from typing import Any
 
 __all__ = ["pairwise"]
 
 
-def pairwise(*parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+def pairwise(*parameters: Collection[Any]) -> list[tuple[Any, ...]]:
     """Return cases in which every value of a parameter meets every value of every other one at least once.
 
     Each case is the one of the full product that has most pairs that no case before it has had; of equals the first.
     """
-    every = list(product(*(range(len(values)) for values in parameters)))
+    listed = [list(values) for values in parameters]
+    every = list(product(*(range(len(values)) for values in listed)))
     missing = {pair for case in every for pair in _pairs(case)}
     chosen = []
     while missing:
         case = max(every, key=lambda case: sum(pair in missing for pair in _pairs(case)))
         missing.difference_update(_pairs(case))
-        chosen.append(tuple(values[i] for values, i in zip(parameters, case, strict=True)))
+        chosen.append(tuple(values[i] for values, i in zip(listed, case, strict=True)))
     return chosen
 
 

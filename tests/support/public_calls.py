@@ -275,6 +275,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "m_estimate": {"k": lambda world, profile: 10.0},
     "FactorAnalysis": {"n_components": lambda world, profile: 1, "center": lambda world, profile: "private"},
     "TableMixture": {"schema": lambda world, profile: SCHEMA},
+    "TableSynthesizer": {"schema": lambda world, profile: SCHEMA, "zeros": lambda world, profile: ()},
     "Moments": {"weights": lambda world, profile: (0.4, 0.3, 0.3)},
     "Histogram": {"column": lambda world, profile: 0},
     "Mode": {"column": lambda world, profile: 0},
@@ -329,6 +330,7 @@ def fitted(kind: str) -> Any:
         "LinearSVC": lambda: dp.LinearSVC(bounds=BOX, classes=[0, 1]).fit(ROWS, np.arange(60) % 2),
         "LinearRegression": lambda: dp.LinearRegression(bounds=BOX, target_bounds=(0, 1)).fit(ROWS, np.arange(60) % 2),
         "TableMixture": lambda: dp.TableMixture(2, schema=SCHEMA, n_steps=2).fit(frame()),
+        "TableSynthesizer": lambda: dp.TableSynthesizer(schema=SCHEMA).fit(frame()),
     }
     with quiet():
         return made[kind]()
@@ -336,7 +338,7 @@ def fitted(kind: str) -> Any:
 
 KINDS = (
     "GaussianMixture", "KMeans", "PCA", "FactorAnalysis", "GaussianClassifier", "LogisticRegression", "LinearSVC",
-    "LinearRegression", "TableMixture",
+    "LinearRegression", "TableMixture", "TableSynthesizer",
 )  # fmt: skip
 UNFITTED: dict[str, Callable[[], Any]] = {
     "GaussianMixture": lambda: dp.GaussianMixture(2, bounds=BOX, n_steps=3),
@@ -348,6 +350,7 @@ UNFITTED: dict[str, Callable[[], Any]] = {
     "LinearSVC": lambda: dp.LinearSVC(classes=[0, 1], bounds=BOX),
     "LinearRegression": lambda: dp.LinearRegression(target_bounds=(0, 1), bounds=BOX),
     "TableMixture": lambda: dp.TableMixture(2, schema=SCHEMA, n_steps=2),
+    "TableSynthesizer": lambda: dp.TableSynthesizer(schema=SCHEMA),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import discreet as dp
+from short_fits import shorter_synthesis
 
 ROWS = 4000
 BOX = dp.Box([0, 0, 0], [100, 80, 10])
@@ -16,7 +17,7 @@ HOSTILE = "<script>alert('x')</script> $a$ & b"
 
 KINDS = (
     "mixture", "tied", "line", "kmeans", "classifier", "logistic", "three", "svc", "regression", "pca", "drawn",
-    "factors", "table",
+    "factors", "table", "synthesizer",
 )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def target(kind: str) -> Any:
 
 def rows_of(kind: str) -> Any:
     """Return what a kind is fitted to."""
-    if kind == "table":
+    if kind in ("table", "synthesizer"):
         return people()
     if kind == "line":
         return people()[["age"]]
@@ -75,7 +76,9 @@ def fitted(kind: str) -> Any:
         "drawn": lambda: dp.PCA(2, bounds=BOX, method="exponential"),
         "factors": lambda: dp.FactorAnalysis(1, bounds=BOX),
         "table": lambda: dp.TableMixture(2, schema=schema),
+        "synthesizer": lambda: dp.TableSynthesizer(schema=schema),
     }
     y = target(kind)
     model = made[kind]()
-    return model.fit(rows_of(kind)) if y is None else model.fit(rows_of(kind), y)
+    with shorter_synthesis():
+        return model.fit(rows_of(kind)) if y is None else model.fit(rows_of(kind), y)

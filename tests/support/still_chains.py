@@ -22,6 +22,6 @@ def still_chains(monkeypatch: Any) -> None:
     def run_chains(model: Any, target: Any, *, chains: int, draws: int, seed: int, **_: Any) -> Chains:
         start = target.data["w0"]
         away = 1e-3 * np.random.default_rng(seed).standard_normal((chains, draws, start.size))
-        return Chains(start + away, np.zeros((chains, draws), dtype=bool))
+        return Chains(start + away, np.zeros((chains, draws), dtype=bool), "nuts")
 
     monkeypatch.setattr(sys.modules[dp.infer.__module__], "run_chains", run_chains)

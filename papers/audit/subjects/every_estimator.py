@@ -20,6 +20,7 @@ from discreet.estimators.own_model import fit_model
 from discreet.estimators.pca import PCA
 from discreet.estimators.scoring import private_score
 from discreet.estimators.table_mixture import TableMixture
+from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.models.mixture.joint_release import JointMixture
 from discreet.records import Category, Number, Schema
 from discreet.records.declared.columns import Column
@@ -117,6 +118,7 @@ def estimators() -> list[Subject]:
         *of_schema("estimators", {"GaussianMixture, ten columns": _fits(GaussianMixture, 2, n_steps=2)}, MANY),
         *of_schema("estimators", CLASSIFIERS | METRICS, TWO_CLASSES),
         *of_schema("estimators", {"TableMixture": _fits(TableMixture, 2)}, LABELLED),
+        *of_schema("estimators", {"TableSynthesizer": _fits(TableSynthesizer)}, LABELLED),
     ]
 
 

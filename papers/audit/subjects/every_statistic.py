@@ -55,9 +55,12 @@ UNDER_BOTH: dict[str, Ask] = {
     "covariance": _of("covariance", PAIR, delta=DELTA),
     "correlation": _of("correlation", PAIR, delta=DELTA),
     "proportion": _of("proportion", "x > 5"),
+    "mean, loose": _of("mean", PAIR, loose=True),
+    "std of the population": _of("std", PAIR, population=True, delta=DELTA),
+    "covariance of the population": _of("covariance", PAIR, population=True, delta=DELTA),
+    "correlation of the population": _of("correlation", PAIR, population=True),
 }
 ADDITIVE: dict[str, Ask] = {
-    "mean, loose": _of("mean", PAIR, loose=True),
     "variance": _of("variance", PAIR, delta=DELTA),
     "variance, adaptive": _of("variance", PAIR, method="adaptive", delta=DELTA),
     "variance, direct": _of("variance", PAIR, method="direct", delta=DELTA),
@@ -72,6 +75,7 @@ GROUPED: dict[str, Ask] = {
     "proportion by group": _of("proportion", "x > 5", by="g", delta=DELTA),
     "mode": _of("mode", "g"),
     "trend": _of("trend", over="y", bins=3),
+    "covariance of the population by group": _of("covariance", PAIR, population=True, by="g", delta=DELTA),
 }
 OF_ONE: dict[str, Ask] = {
     "count": _of("count", where="x > 5"),
@@ -82,10 +86,13 @@ OF_ONE: dict[str, Ask] = {
     "Huber location": _of("huber_location", scale=1.0),
     "least absolute": _of("m_estimate", loss="absolute"),
 }
-TIMED: dict[str, Ask] = {
+WITH_ENDS: dict[str, Ask] = {
     "survival": _of("survival", time="x", event="end", by="g", grid=5),
     "survival, square root": _of("survival", time="x", event="end", grid=5, delta=DELTA),
     "log rank": _of("log_rank", time="x", event="end", between="g", grid=[0.0, 2.0, 9.0]),
+    "difference by group": _of("difference", between="end", by="g", delta=DELTA),
+    "rank test by group": _of("rank_test", between="end", bins=3, by="g"),
+    "trend by group": _of("trend", "end", of=1, over="x", bins=3, by="g"),
 }
 RANKED: dict[str, Ask] = {
     "median": _of("median", interval=None),
@@ -97,6 +104,7 @@ RANKED: dict[str, Ask] = {
     "minimum": _of("min", interval=None),
 }
 ASKED.add("geometric_mean")  # of a schema of its own
+ASKED -= {"std", "difference", "rank_test"}  # above only for the population or by groups
 # All other statistics of the registry, with the arguments of their examples.
 OTHERS: dict[str, Ask] = {
     name.replace("_", " "): _of(name, **one.example) for name, one in STATISTICS.items() if name not in ASKED
@@ -110,7 +118,7 @@ def statistics() -> list[Subject]:
         *of_schema("statistics", ADDITIVE, PLANE),
         *of_schema("statistics", GROUPED, LABELLED),
         *of_schema("statistics", OF_ONE, LINE),
-        *of_schema("statistics", TIMED, ENDED, BOTH),
+        *of_schema("statistics", WITH_ENDS, ENDED, BOTH),
         *of_schema("statistics", RANKED, LINE, BOTH, also=across),
         *of_schema("statistics", {"mean of persons": _of("mean")}, PERSONS, BOTH),
         *of_schema("statistics", {"geometric mean": _of("geometric_mean")}, POSITIVE),

@@ -117,6 +117,9 @@ class Sums:
 
 def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
     """Return a curator of the rows and columns that a release is about."""
+    if "gaps" in declared:
+        chosen = curator.where(declared["where"]) if "where" in declared else curator
+        return chosen.with_gaps()
     own = dict(zip(curator.category_columns, map(list, curator.categories), strict=True))
     asked = dict(zip(declared["category_columns"], declared["categories"], strict=True))
     if any(own.get(name) != list(values) for name, values in asked.items()):  # of how the rows are declared

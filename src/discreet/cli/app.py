@@ -16,7 +16,7 @@ HELP = """Learning from sensitive continuous data under differential privacy.
 A first session:
   discreet schema init people.csv --out people.toml
   (fill in what is public about each column)
-  discreet fit mixture people.csv --schema people.toml --components 4 --epsilon 1 --ledger people.ledger --limit 2:1e-6
+  discreet fit table people.csv --schema people.toml --epsilon 1 --ledger people.ledger --limit 2:1e-6
   discreet sample model.json --rows 1000 --out synthetic.csv
   discreet budget show people.ledger
 

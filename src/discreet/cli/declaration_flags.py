@@ -12,15 +12,14 @@ from typing import Any
 
 import typer
 
-from discreet.arguments import ArgumentError, format_names, suggest_name
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, suggest_name
 from discreet.cli.options import DeclarationFlags
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
-from discreet.records.sources.csv_files import CSV_SUFFIXES, csv_header
+from discreet.records.sources.csv_files import CSV_SUFFIXES, csv_header, is_value
 from discreet.records.sources.postgresql_tables import is_postgresql
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # longer digits are taken as a name
-DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 UNFILLED = "or values = […]"
 EXAMPLES = {
@@ -40,6 +39,8 @@ WRITE_BOUNDS = "write for example --bounds age=17:90"
 WRITE_OTHERS = "for a log scale --bounds income=1:1e6:log, for dates --bounds admitted=2020-01-01:2025-12-31"
 WRITE_CLASSES = "write for example --classes income=below,above, or --classes ward=a,b:other to count others too"
 WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
+# Words in a first line that are more likely values or gaps than names of columns.
+VALUES = {"yes", "no", "true", "false", "male", "female", "na", "nan", "null", "none", "nil", "missing", "unknown"}
 
 
 def declared_schema(flags: DeclarationFlags) -> Schema:
@@ -181,7 +182,7 @@ def _check_header(path: Path, declared: Iterable[str]) -> None:
     public and appear in errors, so this is checked before anything else, and no cell is shown.
     """
     _, cells = csv_header(path)
-    if any(map(_is_value, cells)) or len(set(cells)) < len(cells):
+    if any(map(is_value, cells)) or len(set(cells)) < len(cells):
         raise ValueError(
             f"{path.name!r}: expected a first line with the names of the columns, each once and none a number; this "
             "one looks like a row, so nothing of it is shown; write the names into the file"
@@ -194,13 +195,38 @@ def _check_header(path: Path, declared: Iterable[str]) -> None:
         )
 
 
-def _is_value(cell: str) -> bool:
-    """Return whether a cell is empty, a number or a date, and so not a name."""
-    try:
-        float(cell)
-    except ValueError:
-        return not cell.strip() or DATE.fullmatch(cell.strip()) is not None
-    return True
+def is_plain_name(cell: str) -> bool:
+    """Return whether a cell is written as names of columns mostly are, and as cells of rows often are not.
+
+    A plain name is one word of letters, digits and underscores that begins with a letter; dots and hyphens may join a
+    letter to it. It is no word that stands for a value or for a gap. A family name alone is a plain name too.
+
+    >>> [is_plain_name(cell) for cell in ("age", "capital-gain", "x1")]
+    [True, True, True]
+    >>> [is_plain_name(cell) for cell in ("Alice Smith", "C50.9", "12 kg", "a@b.org", "yes")]
+    [False, False, False, False, False]
+    """
+    words = re.sub(r"[.-](?=[^\W\d_])", "_", cell)
+    return words.isidentifier() and cell.lower() not in VALUES
+
+
+def check_stated_header(data: str, *, header: bool) -> None:
+    """Raise where the first line of a CSV file may be a row, and nobody has stated that it has the names of columns.
+
+    What is written into a schema is public. So without that statement every cell must be a plain name. No
+    cell is shown.
+    """
+    if header or not data.lower().endswith(CSV_SUFFIXES):
+        return
+    path = Path(data)
+    if not all(map(is_plain_name, csv_header(path)[1])):
+        raise ArgumentError(
+            "header",
+            UNSHOWN,
+            f"this statement for {path.name!r}, since a cell of its first line is not a single plain word, so that the "
+            "line may be a row; nothing of it is shown",
+            write="--header if you know that it has the names of the columns; if it is a row, write the names above it",
+        )
 
 
 def check_columns(

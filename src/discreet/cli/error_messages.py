@@ -83,7 +83,7 @@ OWN_NAMES = {
     "n_components": "components", "n_clusters": "clusters", "n_steps": "steps", "max_iter": "steps",
     "covariance_type": "covariance", "scale_by_bounds": "scale", "levels": "q", "interval": "level", "n": "rows",
     "d": "dimensions", "dataset": "name", "expected_head": "head", "budget": "limit",
-    "column": "columns",
+    "column": "columns", "zeros": "zero",
 }  # fmt: skip
 UNWRITTEN = (None, "None", "True", "[]")  # values that are not shown after a flag
 OWN_EXAMPLES = {
@@ -113,7 +113,7 @@ def argument_error_in_flags(error: ArgumentError, flags: Flags) -> str:
     """
     head = ", ".join(_argument_in_flags(name, value, flags) for name, value in error.given.items())
     write = "" if error.write is None else f"; write {replace_by_flags(error.write, flags)}"
-    return f"{head}: expected {replace_by_flags(error.expected, flags)}{write}"
+    return f"{error.describe_question()}{head}: expected {replace_by_flags(error.expected, flags)}{write}"
 
 
 def _argument_in_flags(name: str, value: str | None, flags: Flags) -> str:

@@ -48,6 +48,7 @@ UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledg
 
 
 @command(
+    "discreet fit table people.csv --schema people.toml --epsilon 1 --delta 1e-6 --whole age,hours --out table.json",
     "discreet fit mixture people.csv --schema people.toml --components 4 --epsilon 1 --delta 1e-6 --out model.json",
     "discreet fit kmeans people.csv --bounds age=17:90 --bounds hours=1:99 --clusters 5 --epsilon 0.5 --out k.json",
     "discreet fit logistic people.csv --schema people.toml --target income --epsilon 0.3 --out logistic.json"
@@ -67,7 +68,9 @@ def fit(
     declared: DeclarationFlags,
     columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
     where: Where = None,
-    target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="The column to predict; of a table the one that matters most.")
+    ] = None,
     components: Annotated[
         str | None,
         typer.Option(
@@ -77,8 +80,10 @@ def fit(
     covariance: Annotated[str | None, typer.Option("--covariance", help="full, tied, diag or spherical.")] = None,
     method: Annotated[str | None, typer.Option("--method", help="Another method than the default.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="How many steps; chosen by default.")] = None,
-    whole: Annotated[
-        str | None, typer.Option("--whole", help="Columns of whole numbers, for synthetic rows with categories.")
+    whole: Annotated[str | None, typer.Option("--whole", help="Columns of whole numbers, for synthetic rows.")] = None,
+    zero: Annotated[
+        list[str] | None,
+        typer.Option("--zero", help="A condition that no synthetic row meets: \"ward == 'maternity' and sex == 'M'\"."),
     ] = None,
     scale: Annotated[bool, typer.Option("--scale", help="PCA: columns relative to their bounds.")] = False,
     neighbors: Relation = Neighbors.REPLACE_ONE,
@@ -89,8 +94,8 @@ def fit(
 ) -> CommandOutput:
     """Fit a model under differential privacy, and write it to a file of public numbers.
 
-    A mixture takes categories beside numbers where some are declared. What is printed depends on the rows only through
-    the noisy releases.
+    A table is for synthetic rows. A mixture takes categories beside numbers where some are declared. What is printed
+    depends on the rows only through the noisy releases.
     """
     schema = declared_schema(declared)
     if ledger is None and (limit is not None or name is not None):
@@ -110,9 +115,11 @@ def fit(
         "method": method,
         "steps": steps,
     }
-    flags |= {"whole": split_names(whole) or None, "scale": scale or None}
+    flags |= {"whole": split_names(whole) or None, "scale": scale or None, "zero": zero or None}
+    flags |= {} if model.targeted else {"target": target}
     given = {flag: value for flag, value in flags.items() if value is not None}
     ordered = {"schema": Schema({one: schema[one] for one in chosen})} if model.categories else {}
+    labels = target if model.targeted else None
     estimator = model.make(epsilon, delta, given, verbose=is_interactive(), **ordered)
     with new_file(out, overwrite=overwrite, protected=[data, ledger, declared.schema]) as place:
         rows = open_records(source, schema=schema)
@@ -127,12 +134,12 @@ def fit(
         if first:
             with trial_ledger(str(ledger), called) as book:  # so that a refused fit sets no limit
                 trial = curated(book)
-                losses = estimator.plan(view(trial), target).losses
+                losses = estimator.plan(view(trial), labels).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
         if not is_interactive():
             note(f"fitting {model.estimator}")
-        estimator.fit(view(curator), target)
+        estimator.fit(view(curator), labels)
         _write_model(estimator.to_json(), place)
     _note_ledger(curator)
     return _output(estimator, curator, out, chosen, parameter_table(estimator, column_scales(curator.declared), target))
@@ -149,7 +156,7 @@ def _columns_used(
 ) -> list[str]:
     """Return the columns that a model uses: numbers, and categories or a target where the model takes them."""
     if not model.targeted:
-        if target is not None:
+        if target is not None and "target" not in model.flags:
             raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
         return chosen if model.categories else [name for name in chosen if name in schema.numbers]
     if target is None:

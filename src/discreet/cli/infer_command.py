@@ -36,7 +36,7 @@ def infer(
 ) -> CommandOutput:
     """Show the posterior of a fitted model's parameters, with noise and sampling accounted for. It reads no row.
 
-    The first chain of a model takes twenty seconds to a minute, most of it compilation.
+    The first posterior of a model takes ten to thirty seconds, most of it compilation.
     """
     from discreet.estimators.loading import load_model
     from discreet.inference.default_models import check_has_model
@@ -70,6 +70,8 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
             "likelihood": posterior.likelihood,
             "which_rows": posterior.which_rows,
             "diagnostics": {
+                "sampler": says.sampler,
+                "pareto_k": says.pareto_k,
                 "r_hat": says.r_hat,
                 "effective_draws": says.ess,
                 "divergences": says.divergences,
@@ -81,8 +83,8 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
         [
             *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
             OutputTable(head, rows),
-            f"{says.draws} draws, effective sample size at least {says.ess:.0f}, R-hat {says.r_hat:.3f}, "
-            f"{says.divergences} divergences"
+            f"{says.draws} draws by {says.path}, effective sample size at least {says.ess:.0f}, R-hat "
+            f"{says.r_hat:.3f}, {says.divergences} divergences"
             + ("" if says.complaints else "; the chains agree"),  # complaints are shown as notes
             *([] if out is None else [f"draws written to {out}"]),
         ],

@@ -11,6 +11,7 @@ import discreet
 
 MODELS = """\
 Models, their flags and the defaults (--steps: chosen from public numbers):
+  table            --target --whole --zero
   mixture          --components 1 --covariance full --method adaptive --steps
     of categories  --components 1 --covariance full --steps --whole
   kmeans           --clusters 8 --method adaptive --steps
@@ -25,6 +26,7 @@ Models, their flags and the defaults (--steps: chosen from public numbers):
 class KindName(StrEnum):
     """The name of a model in ``discreet fit``."""
 
+    TABLE = "table"
     MIXTURE = "mixture"
     KMEANS = "kmeans"
     FACTOR_ANALYSIS = "factor-analysis"
@@ -66,12 +68,15 @@ class ModelKind:
         return getattr(discreet, self.estimator)(epsilon=epsilon, delta=delta, **parameters, **more)
 
 
-TABLES = ModelKind(
+MIXED = ModelKind(
     "TableMixture",
     {"components": "n_components", "covariance": "covariance_type", "steps": "n_steps", "whole": "whole"},
     categories=True,
 )
 KINDS = {
+    KindName.TABLE: ModelKind(
+        "TableSynthesizer", {"target": "target", "whole": "whole", "zero": "zeros"}, categories=True
+    ),
     KindName.MIXTURE: ModelKind(
         "GaussianMixture",
         {"components": "n_components", "covariance": "covariance_type", "method": "method", "steps": "n_steps"},
@@ -90,4 +95,4 @@ KINDS = {
 
 def model_kind(name: KindName, *, categories: bool) -> ModelKind:
     """Return the model of a name; a mixture of a table with categories has an estimator of its own."""
-    return TABLES if name is KindName.MIXTURE and categories else KINDS[name]
+    return MIXED if name is KindName.MIXTURE and categories else KINDS[name]

@@ -46,6 +46,8 @@ def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: s
     target : str, optional
         The column that is predicted.
     """
+    if hasattr(estimator, "quality"):
+        return _strongest_pairs(estimator)
     widths = {name: scale.high - scale.low for name, scale in scales.items()}
     label = scales[target].label if target is not None and target in scales else target
     result = _parameters(estimator, target, label, widths)
@@ -66,6 +68,15 @@ def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: s
         for j, label in enumerate(result.labels)
     ]
     return OutputTable((result.word, *result.beside, *(scales[name].label for name in names)), rows)
+
+
+def _strongest_pairs(estimator: Any) -> OutputTable:
+    """Return what to expect of the pairs of columns of a synthetic table, the strongest first."""
+    rows = [
+        (one.first, one.second, round(one.association, 3), round(one.error, 4), "yes" if one.seen else "no")
+        for one in list(estimator.quality())[:MOST_COLUMNS]
+    ]
+    return OutputTable(("column", "and", "association", "expected error", "more than noise"), rows)
 
 
 def _rounded(value: Any, scale: float) -> float:

@@ -51,6 +51,9 @@ def plan(
     weights: Annotated[
         float | None, typer.Option("--weights", help="With weights: the mean weight over the largest one.")
     ] = None,
+    in_budget: Annotated[
+        bool, typer.Option("--in-budget", help="One of several answers in a ledger: with a δ, Gaussian noise.")
+    ] = False,
 ) -> CommandOutput:
     """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is read."""
     from discreet.planning import plan as planned
@@ -74,6 +77,7 @@ def plan(
         groups=groups,
         group_share=group_share,
         weights=weights,
+        in_budget=in_budget,
     )
     data = {
         "what": result.what,

@@ -28,16 +28,18 @@ from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
-from discreet.statistics import Counts, Crosstab, SchemaCheck, Statistic
+from discreet.statistics import Counts, Crosstab, LogRank, SchemaCheck, Statistic
 from discreet.statistics.statistic import OF
+from discreet.statistics.statistic_plots import interval_text
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {
-    "rows",
     "column",
     "columns",
     "values",
     "by",
+    "between",
+    "over",
     "weights",
     "step",
     "q",
@@ -48,6 +50,12 @@ FLAGS = {
     "method",
     "interval",
 }
+# The two columns that a statistic cannot do without: those of a crosstab, or a time and an event.
+NEEDED = {
+    name: [one.name for one in statistic.parameters if one.kind < one.KEYWORD_ONLY and one.default is one.empty]
+    for name, statistic in NAMES.items()
+}
+PAIRS = {name: needed[:2] for name, needed in NEEDED.items() if len(needed) > 1}
 TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
@@ -90,6 +98,11 @@ def query(
         list[str] | None,
         typer.Option("--by", help="An answer for each category of a column, or of several: ward,sex. Repeatable."),
     ] = None,
+    between: Annotated[
+        list[str] | None,
+        typer.Option("--between", help="Comparisons: the column of categories that divides what is compared."),
+    ] = None,
+    over: Annotated[str | None, typer.Option("--over", help="Trend: the column of dates or numbers.")] = None,
     where: Where = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", help="What the answer costs; or:")] = None,
     share: Annotated[
@@ -98,11 +111,13 @@ def query(
     preview: Annotated[bool, typer.Option("--preview", help="Show the cost only; nothing is spent.")] = False,
     level: Annotated[float, typer.Option("--level", help="The level of the interval around each number.")] = 0.95,
     of: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--of", help="What the interval is about: these rows, or the population that they are a sample of."
+            "--of",
+            help="What the interval is about: rows, these rows, or population, the one that they are a sample of. By "
+            "default rows, or population with --set population=true.",
         ),
-    ] = "rows",
+    ] = None,
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Quantiles: the step of the values.")] = None,
     q: Annotated[
@@ -127,7 +142,7 @@ def query(
     whole: Annotated[bool, typer.Option("--whole", help="Counts: whole numbers that are not negative.")] = False,
     own: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another argument of the statistic: --set NAME=VALUE. Repeatable."),
+        typer.Option("--set", help="Another argument: --set NAME=VALUE, with commas for a list. Repeatable."),
     ] = None,
     *,
     declared: DeclarationFlags,
@@ -144,13 +159,16 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
-    if whole and not issubclass(NAMES[statistic].result, Counts | SchemaCheck):
+    if whole and (values is not None or not issubclass(NAMES[statistic].result, Counts | Crosstab | SchemaCheck)):
         raise ValueError(f"--whole: {statistic} does not take it; it is for counts")
-    choice("of", of, OF)
+    if of is not None:
+        choice("of", of, OF)
     schema = declared_schema(declared)
-    groups = _parse_names(by or [], schema.names)
+    groups, divided = (_parse_names(texts or [], schema.names) for texts in (by, between))
     flags = {
         "by": groups,
+        "between": divided[0] if len(divided) == 1 else divided,
+        "over": over,
         "where": where,
         "weights": weights,
         "step": step,
@@ -166,7 +184,7 @@ def query(
         arguments |= _for_population(statistic, arguments)
     budget = None if limit is None else parse_limit(limit, neighbors)
     result = NAMES[statistic].result
-    numbers = not (issubclass(result, Statistic) and result.takes_categories)
+    numbers = not (issubclass(result, Statistic) and result.takes_categories) and statistic not in PAIRS
     given = [] if statistic == "proportion" else columns or []  # which may be a condition, and is checked below
     check_columns(schema, given, numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
@@ -231,8 +249,11 @@ def _parse_bins(text: str) -> Any:
 
 
 def _parse_own(statistic: str, texts: list[str]) -> dict[str, Any]:
-    """Parse arguments that have no flag of their own, NAME=VALUE with a VALUE in JSON, or else as text."""
-    known = sorted(TAKEN[statistic] - FLAGS)
+    """Parse arguments that have no flag of their own, NAME=VALUE.
+
+    A VALUE is read as JSON, or else as text; with commas as a list of texts, as in --by.
+    """
+    known = sorted(TAKEN[statistic] - FLAGS - {*PAIRS.get(statistic, ())})
     result: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -242,7 +263,7 @@ def _parse_own(statistic: str, texts: list[str]) -> dict[str, Any]:
         try:
             result[name] = json.loads(value)
         except ValueError:
-            result[name] = value
+            result[name] = [one.strip() for one in value.split(",")] if "," in value else value
     return result
 
 
@@ -250,7 +271,8 @@ def _check_given(statistic: str, arguments: dict[str, Any]) -> None:
     """Raise where an argument of the statistic is missing."""
     for one in NAMES[statistic].parameters:
         if one.default is one.empty and one.name not in arguments:
-            raise typer.BadParameter(f"{statistic} needs {one.name}; write --set {one.name}=…", param_hint="--set")
+            flag = f"--{one.name} …" if one.name in FLAGS else f"--set {one.name}=…"
+            raise typer.BadParameter(f"{statistic} needs {one.name}; write {flag}", param_hint=flag.split()[0])
 
 
 def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
@@ -262,13 +284,15 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
                 f"--{flag}: {statistic} does not take it; it is for {', '.join(_statistics_that_take(flag))}"
             )
     taken = TAKEN[statistic]
-    if "rows" in taken:
+    if statistic in PAIRS:
+        first, second = PAIRS[statistic]
         if len(columns) != 2:
             raise typer.BadParameter(
-                f"{statistic} is of two columns, its rows and its columns; write for example: {statistic} ward sex",
+                f"{statistic} is of two columns, its {first} and its {second}; write for example: {statistic} "
+                + ("ward sex" if first == "rows" else "months died" + " --between arm" * ("between" in taken)),
                 param_hint="COLUMN",
             )
-        return dict(zip(("rows", "columns"), columns, strict=True)) | given
+        return {first: columns[0], second: columns[1]} | given
     several = "columns" in taken or statistic == "histogram"
     if not several and "column" not in taken:
         if columns:
@@ -338,19 +362,21 @@ def _for_population(statistic: str, arguments: dict[str, Any]) -> dict[str, Any]
     return {}
 
 
-def _answer_output(reply: Any, level: float, of: str = "rows", *, whole: bool) -> CommandOutput:
+def _answer_output(reply: Any, level: float, of: str | None, *, whole: bool) -> CommandOutput:
     reply = reply.whole() if whole else reply
     table = reply.statistic
     rows = table.table(level, of, margins=True) if isinstance(table, Crosstab) else reply.table(level, of)
-    about = reply.which_rows
-    head = [name for name in rows[0] if name != "which_rows"]  # it is shown once, above the table
+    about, interval_of = reply.which_rows, reply.interval_of if of is None else of
+    head = [name for name in rows[0] if name not in ("which_rows", "interval_of")]  # shown once, beside the table
     return CommandOutput(
         {
             "question": reply.priced.draft.description,
             "which_rows": about,
             "answer": rows,
+            **({"p_value": table.p_value} if isinstance(table, LogRank) and "p_value" not in rows[0] else {}),
+            **({"notes": list(reply.notes)} if reply.notes else {}),
             "level": level,
-            "of": of,
+            "of": interval_of,
             "guarantee": reply.guarantee,
             "noise": reply.priced.noise,
             "share": reply.share,
@@ -358,7 +384,9 @@ def _answer_output(reply: Any, level: float, of: str = "rows", *, whole: bool) -
         },
         [
             *([] if about is None else [f"{reply.priced.draft.question}, from {about}"]),
-            OutputTable(head, [[row[one] for one in head] for row in rows]),
+            OutputTable(head, [[row[one] for one in head] for row in map(table._show_cells, rows)]),
+            *([interval_text(level, interval_of)] if "interval_of" in rows[0] else []),
+            *reply.notes,
             reply.cost,
         ],
     )

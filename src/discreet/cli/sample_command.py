@@ -19,7 +19,7 @@ from discreet.cli.printing import CommandOutput, facts_table, is_interactive
 from discreet.records.sources.frames import import_optional
 
 BLOCK = 100_000  # rows drawn and written at once
-SAMPLED = ("mixture", "classifier", "factor-analysis", "pca")
+SAMPLED = ("table", "mixture", "classifier", "factor-analysis", "pca")
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -63,7 +63,11 @@ def sample(
 def _blocks(fitted: Any, rows: int, clip: bool) -> Iterator[Columns]:
     """Yield rows column by column, so that any number of them fits into memory."""
     for start in range(0, rows, BLOCK):
-        yield _columns(fitted, fitted.sample(min(BLOCK, rows - start)), clip)
+        number = min(BLOCK, rows - start)
+        if hasattr(fitted, "_draw_columns"):  # of a table with gaps
+            yield {name: _with_gaps(*column) for name, column in fitted._draw_columns(number).items()}
+        else:
+            yield _columns(fitted, fitted.sample(number), clip)
 
 
 def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
@@ -72,7 +76,7 @@ def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
     from discreet.records import Space
 
     if isinstance(drawn, Mapping):
-        return drawn  # from a TableMixture, already within the bounds
+        return drawn  # of a table, already within the bounds
     x, beside = drawn if isinstance(drawn, tuple) else (drawn, None)
     names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
     scales = numeric_scales(fitted)
@@ -85,6 +89,15 @@ def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
     }
     labels = getattr(fitted, "categories_", {})
     return columns | {str(name): np.asarray(beside) for name in labels}
+
+
+def _with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return a column with None for each gap; as it is where there is none."""
+    if not missing.any():
+        return values
+    cells = values.astype(object)
+    cells[missing] = None
+    return cells
 
 
 def _to_csv(place: Path, blocks: Iterator[Columns]) -> list[str]:
@@ -117,7 +130,9 @@ def _to_parquet(place: Path, blocks: Iterator[Columns]) -> list[str]:
 
 def _of_one_type(column: NDArray[Any]) -> list[Any]:
     """Return a column for Parquet; values of several types as text."""
-    return list(map(str, column)) if column.dtype == object else column.tolist()
+    cells: list[Any] = column.tolist()
+    alike = len({type(cell) for cell in cells if cell is not None}) <= 1
+    return cells if alike else [None if cell is None else str(cell) for cell in cells]
 
 
 def _with_progress(blocks: Iterator[Columns], rows: int) -> Iterator[Columns]:

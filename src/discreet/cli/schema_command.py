@@ -3,6 +3,11 @@
 ``init`` writes the names of columns and, where the file states them, their types. It reads no row: no range, no value
 and no number of rows goes into a schema, since everything declared is public. A CSV file states no types, and guessing
 them would mean reading rows, so its owner chooses.
+
+The names of a CSV file are its first line. Where that has a number, a date, an empty cell or the same cell twice, it is
+taken for a row and refused. Where a cell is not a single plain word, the owner must state with ``--header`` that it has
+names. A row of single words cannot be told from names without reading other rows, so the draft says where its names
+come from.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import typer
 
 from discreet.arguments import format_names
 from discreet.cli.command import command
-from discreet.cli.declaration_flags import open_source, read_schema
+from discreet.cli.declaration_flags import check_stated_header, open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable
@@ -50,6 +55,11 @@ HEAD = """\
 # unit = ""
 # max_rows = 1
 """
+# Of a CSV file: only its owner can tell a row of single words from names.
+FIRST_LINE = """
+# The names below are the first line of the file. If that line is a row, delete this file: it has a person's data.
+# Then write the names of the columns above the rows, and begin again.
+"""
 
 
 def commands() -> typer.Typer:
@@ -66,13 +76,22 @@ def init(
     table: TableName = None,
     out: Annotated[Path | None, typer.Option("--out", help="A file; standard output by default.")] = None,
     overwrite: Overwrite = False,
+    header: Annotated[
+        bool, typer.Option("--header", help="You state that the first line of a CSV file has the names of its columns.")
+    ] = False,
 ) -> CommandOutput:
     """Write a schema to fill in: names of columns, and types where the file states them. No row is read.
 
-    What you fill in is public, so take it from a code book, and never from the rows.
+    What you fill in is public, so take it from a code book, and never from the rows. The names of a CSV file are those
+    of its first line. One that may be a row is refused, or needs --header. A row of single words looks like names.
     """
     types = _stated_types(data, table)
-    text = HEAD + "".join(_entry(name, kind) for name, kind in types.items())
+    check_stated_header(data, header=header)
+    text = (
+        HEAD
+        + (FIRST_LINE if data.lower().endswith(CSV_SUFFIXES) else "")
+        + "".join(_entry(name, kind) for name, kind in types.items())
+    )
     shown = text.rstrip("\n")
     if out is not None:
         with new_file(out, overwrite=overwrite, protected=[data]) as place:

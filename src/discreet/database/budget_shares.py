@@ -84,7 +84,7 @@ class BudgetShares:
             delta = self.delta
             epsilon = GaussianLoss(largest.mu, relation).epsilon_at(delta)
             if not epsilon > 0.0:
-                raise ValueError(f"share={share:g}: expected a larger share; at δ={delta:g} it admits no ε above 0")
+                raise ArgumentError("share", share, f"a larger share; at δ={delta:g} it admits no ε above 0")
 
         def at(noise: float) -> Request[Any]:
             return replace(request, guarantee=Guarantee(epsilon / noise, delta, relation))

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.database.questions import Draft
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, GeometricLoss, Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.notebook import format_html
-from discreet.statistics import Counts, SchemaCheck, Statistic
+from discreet.statistics import Counts, Crosstab, SchemaCheck, Statistic
 
 NOISE: dict[type[Loss], str] = {
     GaussianLoss: "Gaussian noise",
@@ -116,29 +116,34 @@ class Reply:
         """The answer, in the data's own units."""
         return self.statistic.value
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return intervals that hold the values of ``which_rows``, or of the population, with this probability."""
-        return self.statistic.interval(level) if of == "rows" else self.statistic.interval(level, of)
+        return self.statistic.interval(level, of)
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number of the answer: its labels, value and interval."""
-        return self.statistic.table(level) if of == "rows" else self.statistic.table(level, of)
+        return self.statistic.table(level, of)
 
     def to_dict(self) -> dict[Any, Any]:
         """Return the values by their labels."""
         return self.statistic.to_dict()
 
-    def to_frame(self, level: float = 0.95) -> Any:
-        """Return ``table(level)`` as a data frame of pandas."""
-        return self.statistic.to_frame(level)
+    def to_frame(self, level: float = 0.95, of: str | None = None) -> Any:
+        """Return ``table(level, of)`` as a data frame of pandas."""
+        return self.statistic.to_frame(level, of)
 
-    def plot(self, *, level: float | None = None, ax: Any = None) -> Any:
+    def plot(self, *, level: float | None = None, ax: Any = None, of: str | None = None) -> Any:
         """Plot the values with their intervals and return the axes, as ``Statistic.plot`` does. Needs matplotlib."""
-        return self.statistic.plot(level=level, ax=ax)
+        return self.statistic.plot(level=level, ax=ax, of=of)
+
+    @property
+    def interval_of(self) -> str:
+        """What its intervals are about where nothing else is asked: "population" if the question was, else "rows"."""
+        return self.statistic.interval_of
 
     def whole(self) -> Reply:
         """Return the same counts as whole numbers, none below 0; only answers with counts have it."""
-        if not isinstance(self.statistic, Counts | SchemaCheck):
+        if not isinstance(self.statistic, Counts | Crosstab | SchemaCheck):
             raise TypeError(f"whole: expected counts, and this is the {self.priced.draft.question}")
         return replace(self, statistic=self.statistic.whole())
 
@@ -167,6 +172,11 @@ class Reply:
         return self.priced.share
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the value must know; empty for most answers."""
+        return self.statistic.notes
+
+    @property
     def cost(self) -> str:
         """The cost, in one line."""
         return f"{self.priced}; {self.left:.1%} is left"
@@ -180,4 +190,4 @@ class Reply:
         """Return the reply for a notebook: its numbers, which rows they are about, and what they cost."""
         about = [] if self.which_rows is None else [f"from {self.which_rows}"]
         cost = f"{self.priced.price}; {self.left:.1%} is left"
-        return format_html(self.priced.draft.question, self.statistic._notebook_rows(), [*about, cost])
+        return format_html(self.priced.draft.question, self.statistic._notebook_rows(), [*about, *self.notes, cost])

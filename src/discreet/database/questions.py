@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from discreet.arguments import ArgumentError, format_value, iterable, positive
 from discreet.statistics import Statistic
 from discreet.statistics.groups import By
-from discreet.statistics.request import STATISTICS, RegisteredStatistic
+from discreet.statistics.request import STATISTICS, RegisteredStatistic, explain_unknown
 
 Returned = TypeVar("Returned")  # what the methods return: an answer, or a draft
 
@@ -73,28 +73,24 @@ class Draft:
     @property
     def question(self) -> str:
         """The question in words, without its condition."""
-        timed, values = "time" in self.arguments, self.arguments.get("values")
-        by = self.arguments.get("by", self.arguments.get("between") if timed else None)
-        places = ("time",) if timed else ("rows", "column", "columns")
-        asked = [self.arguments.get(argument) for argument in places]
-        given = [name for one in asked if one is not None for name in (one if isinstance(one, list) else [one])]
-        names = [one if isinstance(one, str) else format_value(one) for one in given]
-        of = self.arguments.get("of")
+        table = {"rows", "columns"} <= self.arguments.keys()  # of others, "rows" is a number
+        places = ("time",) if "time" in self.arguments else ("rows", "columns") if table else ("column", "columns")
+        names = [name for place in places for name in self._names(place)]
+        of, values = self.arguments.get("of"), self.arguments.get("values")
         if of is not None:
             names = [f"{name} {'in' if isinstance(of, list) else '=='} {of!r}" for name in names]
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
         question = result._describe(self.statistic.replace("_", " "), names, logs)
         question += "" if values is None else f" with means of {values}"
-        several = [] if by is None else by if isinstance(by, list) else [by]
-        named = ", ".join(one if isinstance(one, str) else format_value(one) for one in several)
-        question += f" by {named}" if named else ""
-        others = {word: self.arguments.get(word) for word in ("between", "over")}
-        return question + "".join(
-            f" {word} {one if isinstance(one, str) else format_value(one)}"
-            for word, one in others.items()
-            if one is not None
-        )
+        others = {word: ", ".join(self._names(word)) for word in ("by", "between", "over")}
+        return question + "".join(f" {word} {named}" for word, named in others.items() if named)
+
+    def _names(self, argument: str) -> list[str]:
+        """Return the columns that an argument names."""
+        given = self.arguments.get(argument)
+        several = [] if given is None else given if isinstance(given, list) else [given]
+        return [one if isinstance(one, str) else format_value(one) for one in several]
 
     def __repr__(self) -> str:
         return f"<Draft: {self.description}>"
@@ -112,8 +108,7 @@ def _as_list(value: Any) -> Any:
 def check_share(share: Any) -> float:
     """Return a share of the budget as a float; raise where it is not above 0 and at most 1."""
     if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
-        expected = "a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
-        raise ValueError(f"share={format_value(share)}: expected {expected}")
+        raise ArgumentError("share", share, "a share of the budget, above 0 and at most 1", write="0.1 for a tenth")
     return float(share)
 
 
@@ -209,15 +204,32 @@ class Questions(ABC, Generic[Returned]):
             """Return variances of columns."""
 
         def covariance(
-            self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
+            self,
+            columns: Sequence[str],
+            *,
+            method: str = "one-shot",
+            population: bool = False,
+            **request: Unpack[ColumnArguments],
         ) -> Returned:
             """Return the covariance matrix of columns."""
 
-        def std(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Returned:
+        def std(
+            self,
+            columns: Any,
+            *,
+            method: str = "one-shot",
+            population: bool = False,
+            **request: Unpack[ColumnArguments],
+        ) -> Returned:
             """Return standard deviations of columns."""
 
         def correlation(
-            self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
+            self,
+            columns: Sequence[str],
+            *,
+            method: str = "one-shot",
+            population: bool = False,
+            **request: Unpack[ColumnArguments],
         ) -> Returned:
             """Return the correlation matrix of columns."""
 
@@ -296,12 +308,26 @@ class Questions(ABC, Generic[Returned]):
             """Return the log-rank test of equal survival in groups, and differences of restricted mean times."""
 
         def difference(
-            self, column: str, *, between: str, groups: Any = None, of: Any = None, **request: Unpack[RowArguments]
+            self,
+            column: str,
+            *,
+            between: str,
+            groups: Any = None,
+            of: Any = None,
+            by: By | None = None,
+            **request: Unpack[RowArguments],
         ) -> Returned:
             """Return the difference of two groups in a mean, or in the share of a category, with a test."""
 
         def rank_test(
-            self, column: str, *, between: str, groups: Any = None, bins: Any = 10, **request: Unpack[RowArguments]
+            self,
+            column: str,
+            *,
+            between: str,
+            groups: Any = None,
+            bins: Any = 10,
+            by: By | None = None,
+            **request: Unpack[RowArguments],
         ) -> Returned:
             """Return a rank test of two groups."""
 
@@ -316,6 +342,7 @@ class Questions(ABC, Generic[Returned]):
             bins: Any = None,
             per: str = "year",
             of: Any = None,
+            by: By | None = None,
             **request: Unpack[RowArguments],
         ) -> Returned:
             """Return how fast a mean, a share or (with None) the number of rows changes over time, with a test."""
@@ -342,7 +369,14 @@ def _method(name: str, statistic: RegisteredStatistic) -> Callable[..., Any]:
     signature = inspect.Signature([myself, *own, *costs])
 
     def ask(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
+        taken = [one for one in signature.parameters if one != "self"]
+        for argument in kwargs:
+            if argument not in taken:
+                raise TypeError(explain_unknown(name, argument, taken))
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}; it takes {', '.join(taken)}") from None
         given.apply_defaults()
         arguments = {one.name: given.arguments[one.name] for one in own}
         return given.arguments["self"]._ask(Draft(name, arguments, **{one: given.arguments[one] for one in types}))

@@ -239,7 +239,16 @@ class StatisticalDatabase(Questions[Reply]):
         drafts = [replace(draft, scales=scales) for draft in drafts]
         spent = self._ledger.spent(self._name)
         left, alone = shares.left(spent), len(drafts) == 1 and not spent
-        chosen = [self._choose(draft, shares, alone=alone) for draft in drafts]
+        chosen = []
+        for number, draft in enumerate(drafts, 1):
+            try:
+                chosen.append(self._choose(draft, shares, alone=alone))
+            except ArgumentError as error:
+                raise error if len(drafts) == 1 else error.in_question(number, draft.description) from error
+            except (TypeError, ValueError) as error:
+                if len(drafts) > 1:
+                    error.add_note(f"in question {number} ({draft.description})")
+                raise
         inquiries = [inquiry for inquiry, _ in chosen]
         priced = [
             Priced(draft, one.guarantee, one.losses, share) for draft, (one, share) in zip(drafts, chosen, strict=True)
@@ -320,8 +329,9 @@ class StatisticalDatabase(Questions[Reply]):
 def _as_drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
     several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
     result = list(several)
-    if not all(isinstance(draft, Draft) for draft in result):
+    wrong = next((place for place, draft in enumerate(result) if not isinstance(draft, Draft)), None)
+    if wrong is not None:
         raise ArgumentError(
-            "questions", UNSHOWN, "drafts", write="for example [db.draft.mean('age'), db.draft.count()]"
+            f"questions[{wrong}]", UNSHOWN, "drafts", write="for example [db.draft.mean('age'), db.draft.count()]"
         )
     return result

@@ -18,6 +18,8 @@ SHARES = (0.45, 0.35, 0.20)
 STAYS = (5.0, 7.0, 2.0)  # days, by ward: the geometric mean at the age of 50
 MISSPELT = {"medicine": "Medecine", "surgery": "surgrey", "emergency": "A&E"}
 FIRST_DAY, DAYS = np.datetime64("2022-01-01"), 1096  # three years
+FOLLOWED = 90  # days after a visit
+RETURNS = (0.0040, 0.0025, 0.0055)  # chance a day of coming back, by ward: usual care at the age of 50 in 2022
 
 Text = NDArray[np.object_]
 
@@ -26,7 +28,8 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
     """Draw visits of patients to a hospital, with typical faults of such tables.
 
     A patient has one visit or several, a few have dozens. Older patients come more often, stay longer and have a higher
-    blood pressure; stays are longest in surgery. Rows come in no order.
+    blood pressure; stays are longest in surgery. After a visit each patient is followed for 90 days. Half of the
+    patients are called at home in that time, and come back less often. Rows come in no order.
 
     Parameters
     ----------
@@ -49,11 +52,17 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
         age        years, 18 to 100                        2 % are 999, for "unknown"
         systolic   mmHg, 70 to 230                         8 % empty; 1 % in kPa, about 17
         stay       days, 0 to 90                           1 % empty; 0.5 % are negative
+        sex        ``"f"`` or ``"m"``                      1 % empty
+        care       ``"usual"`` or ``"calls"``              none: it was drawn by lot for each patient
+        days       1 to 90, until back or lost from sight  1 % empty
+        back       ``"yes"`` or ``"no"``                   1 % empty
         =========  ======================================  ====================================================
 
         Faults are independent of each other and of everything else. Without them the stay has a geometric mean of 5
         days in medicine, 7 in surgery and 2 in emergency at the age of 50, and a long tail; some stays are above 90
-        days.
+        days. Whoever has neither come back nor moved away after 90 days has ``days`` 90 and ``back`` "no". A patient
+        who comes back may go to another hospital, so there need not be a row of it. Calls multiply the chance of coming
+        back by 0.75, each year by 0.9, and ten years of age by 1.1.
 
     Notes
     -----
@@ -65,7 +74,7 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
     >>> from discreet.datasets import make_visits
     >>> visits = make_visits(100, random_state=0)
     >>> visits.columns.to_list()
-    ['patient', 'admitted', 'ward', 'age', 'systolic', 'stay']
+    ['patient', 'admitted', 'ward', 'age', 'systolic', 'stay', 'sex', 'care', 'days', 'back']
     >>> visits["patient"].nunique()
     100
     """
@@ -98,8 +107,27 @@ def make_visits(n_patients: int = 8_000, *, random_state: Seed = None) -> Any:
             "age": _add_faults(rng, age.astype(np.int64), (0.02, 999)),
             "systolic": _add_faults(rng, pressure.round(), (0.08, np.nan), (0.01, (pressure / 7.5).round(1))),
             "stay": _add_faults(rng, stay.round(1), (0.01, np.nan), (0.005, -stay.round(1))),
+            **_follow(rng, person, ward, age, day),
         }
     )
+
+
+def _follow(rng: np.random.Generator, person: Any, ward: Any, age: Any, day: Any) -> dict[str, Any]:
+    """Return what is known of each visit's patient, and of the days after it."""
+    patients = int(person.max()) + 1
+    sex = np.where(rng.random(patients) < 0.52, "f", "m").astype(object)[person]
+    called = (rng.random(patients) < 0.5)[person]
+    years = (day - FIRST_DAY).astype(float) / 365.25
+    chance = np.array(RETURNS)[ward] * 0.75**called * 0.9**years * 1.1 ** ((age - 50.0) / 10.0)
+    returned = np.ceil(rng.exponential(1.0 / chance))
+    seen = np.minimum(FOLLOWED, np.ceil(rng.exponential(600.0, len(person))))  # some move away
+    back = np.where(returned < seen, "yes", "no").astype(object)
+    return {
+        "sex": _add_faults(rng, sex, (0.01, None)),
+        "care": np.where(called, "calls", "usual").astype(object),
+        "days": _add_faults(rng, np.minimum(returned, seen), (0.01, np.nan)),
+        "back": _add_faults(rng, back, (0.01, None)),
+    }
 
 
 def _pandas() -> Any:

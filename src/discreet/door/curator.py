@@ -148,7 +148,7 @@ class Curator:
             raise ArgumentError("budget", budget, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not relation:
             raise ValueError(f"budget={budget}: expected one under {relation}, as the curator")
-        most = integer("at_most", at_most, least=1, most=2**50)
+        most = integer("at_most", at_most, least=1, most=2**45)
         rows = as_records(
             records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
         )
@@ -172,7 +172,7 @@ class Curator:
 
     def _set(self, records: Records, **values: Any) -> None:
         """Set the attributes: the given ones, the rows, and the declarations of the rows."""
-        declared = ("space", "columns", "scales", "category_columns", "categories", "backend")
+        declared = ("space", "columns", "scales", "category_columns", "categories", "backend", "named")
         vars(self).update(values | {name: getattr(records, name) for name in declared} | {"_records": records})
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -201,9 +201,14 @@ class Curator:
 
     @property
     def setting(self) -> Setting:
-        """The public facts that a mechanism plans with."""
-        records = self._records
-        rows = max(records.rows, 1) if self._size_is_public else self._at_most
+        """The public facts that a mechanism plans with.
+
+        Under replace-one the number of units is public, and at most ``max_rows`` rows of each count. ``at_most`` bounds
+        the rows wherever their number is not public.
+        """
+        records, units = self._records, self.size.units
+        rows = self._at_most if units is None else max(units * records.max_rows, 1)
+        rows = rows if self._size_is_public else min(rows, self._at_most)
         return Setting(self.neighbors, records.max_rows, rows, records.block_rows, records.complete)
 
     def only(self, columns: Collection[str]) -> Curator:
@@ -251,6 +256,10 @@ class Curator:
     def counting(self) -> Curator:
         """Return a curator for counting the rows: missing values drop none, except in columns of a condition."""
         return self._view(self._records.counting())
+
+    def with_gaps(self) -> Curator:
+        """Return a curator of the same rows in which a gap is a category, and drops no row (``Records.with_gaps``)."""
+        return self._view(self._records.with_gaps())
 
     def with_note(self, note: str) -> Curator:
         """Return a curator of the same rows whose measurements are recorded in the ledger with this note."""

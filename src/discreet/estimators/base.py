@@ -14,11 +14,10 @@ This room may import everything above it, and scikit-learn.
 
 from __future__ import annotations
 
-import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +34,7 @@ from discreet.estimators.display import DisplayMixin
 from discreet.estimators.fitted_columns import (
     dates_to_days,
     frame_backend,
+    has_names,
     numeric_scales,
     rows_to_values,
     select_columns,
@@ -44,7 +44,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Method, Result
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
-from discreet.records.opening import is_array, is_file, is_numpy, is_stored
+from discreet.records.given_data import is_array, is_file, is_numpy, is_stored
 
 
 def as_curator(X: Any) -> Any:
@@ -103,6 +103,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     random_state: Any
     verbose: bool
     n_steps: int | None  # only of estimators that iterate
+    _needs_numbers: ClassVar[bool] = True  # whether there must be a numeric column
 
     @property
     def _label(self) -> str:
@@ -130,12 +131,12 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
                 raise ArgumentError("bounds", self.bounds, f"None, or bounds of {format_names(curator.columns)}")
         else:
             curator = self._make_curator(X, relation or Neighbors.REPLACE_ONE)
-        if curator.space is None:
+        if curator.space is None and self._needs_numbers:
             raise ArgumentError("X", UNSHOWN, "rows with numeric columns; the schema declares none")
         if self.bounds is not None and not self._has_space(curator.space):
             raise ArgumentError("bounds", self.bounds, f"None, or the curator's {curator.space!r}")
-        self.n_features_in_ = curator.space.dimension
-        if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
+        self.n_features_in_ = len(curator.columns)
+        if has_names(curator, curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
         self._backend = curator.backend or frame_backend(X)  # the library of the data frame of synthetic rows
         return curator
@@ -288,6 +289,13 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or score as values of the model, checked as scikit-learn does."""
         check_is_fitted(self)
+        if is_file(X) or isinstance(as_curator(X), Curator | Records):
+            raise ArgumentError(
+                "X",
+                UNSHOWN,
+                f"rows that you hold, as an array or a data frame, got {type(X).__name__}",
+                write="pandas.read_csv(path), say, for rows that you may see: a path or a curator is for fit",
+            )
         scales = numeric_scales(self)
         X = dates_to_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):

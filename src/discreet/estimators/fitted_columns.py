@@ -7,6 +7,7 @@ for data frames in memory are here as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,10 +25,15 @@ Array = NDArray[np.float64]
 
 def numeric_columns(model: Any) -> list[str]:
     """Return the names of an estimator's numeric columns."""
-    if hasattr(model, "cells_"):  # a TableMixture
+    if hasattr(model, "columns_"):  # of a table, numbers beside categories
         return list(model._numbers)
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def has_names(curator: Any, columns: Sequence[str]) -> bool:
+    """Return whether columns have names in the data or a schema, and are not numbered as those of an array are."""
+    return curator.named or not all(re.fullmatch(r"x\d+", name) for name in columns)
 
 
 def value_labels(model: Any) -> list[str]:

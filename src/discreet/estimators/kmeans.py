@@ -20,7 +20,7 @@ from discreet.models.clusters.private_kmeans import adaptive_kmeans
 from discreet.models.method import Method
 from discreet.queries.moments.components import Components
 from discreet.records import Bounds
-from discreet.records.opening import is_stored
+from discreet.records.given_data import is_stored
 
 Array = NDArray[np.float64]
 

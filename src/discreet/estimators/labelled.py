@@ -38,7 +38,7 @@ from discreet.records import (
 )
 from discreet.records.cells import category_key
 from discreet.records.declared.bounds import box_columns
-from discreet.records.opening import column_names, is_numpy, is_stored
+from discreet.records.given_data import column_names, is_numpy, is_stored
 from discreet.records.sources.frames import as_frame
 
 

@@ -17,7 +17,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.coefficient_table import CoefficientInference
-from discreet.estimators.fitted_columns import numeric_columns
+from discreet.estimators.fitted_columns import has_names, numeric_columns
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
@@ -74,6 +74,9 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
     unshrunk_ : array of shape (d + 1,), or None
         The coefficients before the ridge shrinks them and, in the last place, the intercept. Intervals are centred at
         them, since shrinkage makes ``coef_`` smaller on average.
+    identified_ : array of shape (d + 1,), or None
+        Whether the releases say anything about each number of ``unshrunk_``. Where rows do not vary by more than the
+        noise (collinear columns, too small a budget) they do not, and the standard error is infinite.
     ridge_ : float
         The ridge that was added to the variances of the features, in the coordinates of the last round.
     directions_ : float
@@ -144,7 +147,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
             clusters = float(
                 curator.setting.max_rows
             )  # rows of one person are dependent: see ``statistics.population``
-            self.unshrunk_ = line.unshrunk
+            self.unshrunk_, self.identified_ = line.unshrunk, line.identified
             self.covariances_ = np.stack([line.noise_covariance, line.sampling_covariance * clusters / rows])
             if line.directions < NOTHING:
                 warnings.warn(
@@ -176,7 +179,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         self._check_bounds(curator, target)
         self.n_features_in_ = len(features)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if features != [f"x{j}" for j in range(len(features))]:
+        if has_names(curator, features):
             self.feature_names_in_ = np.array(features, dtype=object)
         return curator, target
 
@@ -208,8 +211,8 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         return rows, self._target(), values, None
 
     _plots = ("coefficients", "noise")
-    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_", "unshrunk_")
-    _added: ClassVar[Mapping[str, Any]] = {"covariances_": None, "unshrunk_": None}
+    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_", "unshrunk_", "identified_")
+    _added: ClassVar[Mapping[str, Any]] = {"covariances_": None, "unshrunk_": None, "identified_": None}
 
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a linear regression."""
@@ -222,6 +225,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
             or self.unshrunk_.shape != (d + 1,)
             or self.covariances_.shape != (2, d + 1, d + 1)
             or np.any(np.diagonal(self.covariances_, 0, 1, 2) < 0.0)
+            or (self.identified_ is not None and self.identified_.shape != (d + 1,))
         ):
             raise ArgumentError("covariances_, unshrunk_", UNSHOWN, f"{d + 1} coefficients and variances of them")
         for name in ("intercept_", "ridge_", "directions_"):
@@ -242,7 +246,10 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         covariance = self.covariances_.sum(axis=0) if of == "population" else self.covariances_[0]
         number = len(self.coef_) + self._has_intercept()
         assert self.unshrunk_ is not None  # it comes with the covariances
-        return self.unshrunk_[:number], covariance[:number, :number]
+        unknown = np.flatnonzero(np.zeros(number) if self.identified_ is None else self.identified_[:number] == 0)
+        covariance = covariance[:number, :number].copy()
+        covariance[unknown, unknown] = np.inf
+        return self.unshrunk_[:number], covariance
 
     def predict(self, X: Any) -> Array:
         """Return X·coef + intercept for each row, in the target's own units: its exponential for a log column."""

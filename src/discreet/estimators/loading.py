@@ -24,6 +24,7 @@ KINDS = {
     "LogisticRegression": "logistic_regression",
     "PCA": "pca",
     "TableMixture": "table_mixture",
+    "TableSynthesizer": "table_synthesizer",
 }
 
 

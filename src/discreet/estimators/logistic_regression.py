@@ -20,6 +20,7 @@ from discreet.models.linear.functional import Functional
 from discreet.models.linear.gradient_descent import NoisyGradient
 from discreet.models.method import Method
 from discreet.models.noisy_sums import noise_std
+from discreet.models.regression.regression_line import NOISE_ALONE, without_part
 from discreet.queries.objectives.curvatures import MarginCurvature
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.margin_losses import LinearScores, Logistic, MarginLoss
@@ -162,6 +163,8 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         derivative of the loss at θ̂, to first order θ̂ − θ = −H⁻¹(λθ̂ + b + g), where g, the gradient at the true θ, has
         the covariance H by sampling (m times that at most, for persons of up to m rows). So θ̂ + λH⁻¹θ̂ has no effect of
         the ridge, and the covariance H⁻¹(σ²I + H)H⁻¹. H was released with noise; its eigenvalues are kept above that.
+        An axis whose eigenvalue does not stand out of the noise says nothing, and a coefficient in which it has a part
+        has an infinite variance (``models.regression.regression_line``).
         """
         if not self.inference:
             raise ValueError(
@@ -199,7 +202,12 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         number = self.n_features_in_ + self._has_intercept()
         change = np.column_stack(columns)[:number]
         sign = 1.0 if float((change @ theta)[: self.n_features_in_] @ self.coef_[0]) >= 0.0 else -1.0
-        return sign * change @ estimate, change @ covariance @ change.T
+        identified = values > NOISE_ALONE * noise / math.sqrt(2.0)
+        entries = (1.0 + np.eye(size)) * noise**2 / 2.0
+        unknown = np.flatnonzero(~without_part(change @ vectors, identified, values, entries))
+        errors = change @ covariance @ change.T
+        errors[unknown, unknown] = np.inf
+        return sign * change @ estimate, errors
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
         """Return the method that the parameters request."""

@@ -207,19 +207,60 @@ def _categories(model: Any, _: Any) -> Plot:
     return _grid(np.array(values), rows, labels, "probabilities of the categories in each component")
 
 
+def _associations(model: Any, _: Any) -> Plot:
+    return _square(model.quality().associations, model.columns_, "association of each pair of columns")
+
+
+def _errors(model: Any, _: Any) -> Plot:
+    what = "expected error of each pair table: the share of rows in a wrong cell"
+    return _square(model.quality().pair_errors, model.columns_, what)
+
+
+def _square(values: Array, names: Sequence[str], what: str) -> Plot:
+    """Return numbers of pairs of columns, of the columns that have the largest ones."""
+    known = np.nan_to_num(values)
+    kept = np.sort(np.argsort(-known.max(axis=1), kind="stable")[:MOST_ABREAST])
+    what += "" if len(kept) == len(names) else f", the {len(kept)} columns with the largest"
+    some = [names[k] for k in kept]
+    return HeatMap(known[np.ix_(kept, kept)], some, some, what)
+
+
 def _sample(model: Any, columns: Sequence[str | int] | None) -> Plot:
-    result, names = _gaussians(model), value_labels(model)
-    if len(names) == 1:
-        raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
+    names = value_labels(model)
+    if len(names) < 2:
+        raise ArgumentError("what", "sample", "a model of two columns of numbers or more")
+    if hasattr(model, "columns_"):
+        return _sample_of_table(model, columns)
+    result = _gaussians(model)
     j = choose_columns(model, columns, 2, sorted(_by_difference(result)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
     shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], numeric_scales(model)
-    if isinstance(drawn, dict):  # of a TableMixture, mapped to cells: without the Gaussians' density
-        return SyntheticRows(columns_to_values(drawn, scales)[:, j], shown, bounds)
     given = drawn[0] if isinstance(drawn, tuple) else drawn
     rows = rows_to_values(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
     parts = (result.weights, result.means[:, j], result.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
+
+
+def _sample_of_table(model: Any, columns: Sequence[str | int] | None) -> Plot:
+    """Return synthetic rows alone: values within the released histograms have no density of Gaussians."""
+    names, bounds, scales = value_labels(model), declared_bounds(model), numeric_scales(model)
+    if hasattr(model, "cells_"):  # a TableMixture
+        first = sorted(_by_difference(_gaussians(model))[:2])
+    else:
+        numbers = [model.columns_.index(one.name) for one in scales]
+        tied = np.nan_to_num(model.quality().associations)[np.ix_(numbers, numbers)]
+        first = sorted(divmod(int(tied.argmax()), len(tied))) if tied.any() else [0, 1]
+    j = choose_columns(model, columns, 2, first)
+    drawn = model.sample(DRAWN, random_state=0) if hasattr(model, "cells_") else _draw_complete(model, j)
+    return SyntheticRows(columns_to_values(drawn, scales)[:, j], (names[j[0]], names[j[1]]), bounds[j])
+
+
+def _draw_complete(model: Any, columns: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Return synthetic rows without a gap in the chosen columns."""
+    drawn = model._draw_columns(DRAWN, 0)
+    numbers = model._numbers
+    missing = np.any([drawn[numbers[j]][1] for j in columns], axis=0)
+    return {name: drawn[name][0][~missing] for name in numbers}
 
 
 def _noise(model: Any, _: Any) -> Plot:
@@ -253,6 +294,8 @@ PLOTS: dict[str, Callable[[Any, Sequence[str | int] | None], Plot]] = {
     "scree": _scree,
     "coefficients": _coefficients,
     "categories": _categories,
+    "associations": _associations,
+    "errors": _errors,
     "sample": _sample,
     "noise": _noise,
 }

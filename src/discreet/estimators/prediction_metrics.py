@@ -38,14 +38,14 @@ from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors
 from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
 from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, additive_loss
-from discreet.records import Box, Records
-from discreet.records.opening import is_stored
+from discreet.records import Ball, Box, Records
+from discreet.records.given_data import is_stored
 
 Array = NDArray[np.float64]
 
 CLASSIFIED = ("accuracy", "confusion", "auc")
 METRICS = (*CLASSIFIED, "r2")
-GRID = tuple(np.linspace(-8.0, 8.0, 65).tolist())  # edges of log odds
+GRID = tuple(np.linspace(-8.0, 8.0, 65).tolist())  # edges of log odds, and how far those of linear scores reach
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class PrivateMetric:
 
     def __repr__(self) -> str:
         shown = f"{self.value:.4g}" if isinstance(self.value, float) else str(np.round(self.value).tolist())
-        return f"<private {self.metric}: {shown}, {self.guarantee or 'NOT PRIVATE'}>"
+        bins = f" (± {self.grid_error:.2g} by the bins of the score)" if self.grid_error else ""
+        return f"<private {self.metric}: {shown}{bins}, {self.guarantee or 'NOT PRIVATE'}>"
 
 
 def private_metric(
@@ -183,7 +184,21 @@ def _classified(
         return Confusion(space, rule, len(order))
     if len(order) != 2:
         raise ArgumentError("metric", "auc", "two classes", write="metric='confusion' for more")
-    return ScoreCells(space, rule, GRID if grid is None else tuple(float(edge) for edge in grid))
+    return ScoreCells(space, rule, _default_grid(space, rule) if grid is None else tuple(float(edge) for edge in grid))
+
+
+def _default_grid(space: Box | Ball, rule: LinearRule | Components) -> tuple[float, ...]:
+    """Return public edges: ``GRID``, or as many over the scores that a linear rule can have within the bounds.
+
+    The weights and the bounds are public, so these scores are.
+    """
+    if not (isinstance(rule, LinearRule) and isinstance(space, Box)):
+        return GRID
+    (line,), (start,) = np.diff(rule.coefficients, axis=0), np.diff(rule.intercepts)
+    ends = np.sort(np.stack([line * np.asarray(space.low), line * np.asarray(space.high)]), axis=0).sum(axis=1) + start
+    least, most = np.clip(ends, GRID[0], GRID[-1]).tolist()
+    edges = np.linspace(least, most, len(GRID))
+    return tuple(edges.tolist()) if np.all(np.diff(edges) > 0.0) else GRID
 
 
 def _smaller_noise(curator: Curator, query: Query, guarantee: Guarantee) -> tuple[Loss, Guarantee]:

@@ -94,7 +94,8 @@ def private_score(
         ``LogisticRegression`` or ``LinearSVC``; ``"r2"`` of a ``LinearRegression``, of a log column on its log scale.
         By default the mean log-likelihood.
     grid : sequence of float, optional
-        For AUC: public edges of the bins of the score, ``decision_function``. By default 65 edges from −8 to 8.
+        For AUC: public edges of the bins of the score, ``decision_function``. By default 65 edges from −8 to 8; of a
+        linear model with bounds for each column over the scores that are possible, where these reach less far.
     neighbors : str, optional
         As in ``fit``.
     random_state : int, optional
@@ -120,7 +121,7 @@ def private_score(
     >>> linear = dp.LogisticRegression(epsilon=1.0, bounds=(-4, 4), classes=[0, 1]).fit(rows[:2000], label[:2000])
     >>> result = dp.private_score(linear, rows[2000:], label[2000:], metric="accuracy", epsilon=0.5)
     >>> low, high = result.interval(0.95)
-    >>> bool(0.8 < low < result.value < high <= 1.0)
+    >>> bool(0.8 < low <= result.value <= high <= 1.0)
     True
     """
     if metric is not None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, integer
-from discreet.door import Curator, Release
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
+from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, sample_arguments
+from discreet.estimators.base import LogLikelihoodScore, sample_arguments
 from discreet.estimators.covariance_types import check_gaussians, pack_covariances, unpack_covariances
-from discreet.estimators.fitted_columns import rows_to_values
+from discreet.estimators.table_estimator import TableEstimator, warn_of_dropped_rows
 from discreet.guarantees import Neighbors
 from discreet.models.noisy_sums import noise_std
 from discreet.models.table.column_maps import match_histogram
@@ -27,20 +25,13 @@ from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES
 from discreet.queries.moments.components import Components
-from discreet.records import Box, Category, Date, Number, Records, Schema, Space, open_records
-from discreet.records.cells import read_date, read_numbers
-from discreet.records.opening import is_array
-from discreet.records.sources.frames import as_frame, to_floats, to_python_values
-from discreet.scales import ColumnScale, column_scales
+from discreet.records import Category, Schema
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-MOST_CATEGORIES = 10_000
-WRITE = "write for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
 
-
-class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class TableMixture(LogLikelihoodScore, DensityMixin, TableEstimator):  # type: ignore[misc]
     """A mixture over numbers and categories, fitted under differential privacy.
 
     Within a component the numbers are Gaussian and every column of categories has its own probabilities, independent of
@@ -101,8 +92,6 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     (ε=1, δ=1e-06) replace-one
     """
 
-    bounds = None  # the schema or the curator has the bounds of every column
-
     def __init__(
         self,
         n_components: int = 1,
@@ -130,6 +119,12 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
 
     def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
+        if not curator.categories:
+            raise ArgumentError(
+                "X",
+                UNSHOWN,
+                "columns of categories beside the numbers, and none is declared; use GaussianMixture for numbers alone",
+            )
         names = tuple(curator.declared["category_columns"])
 
         def take(result: MixedComponents) -> None:
@@ -142,44 +137,11 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             self.covariances_ = pack_covariances(result.components.covariances, self.covariance_type)
             self.probabilities_ = dict(zip(names, result.probabilities, strict=True))
             self.cells_ = dict(zip(curator.columns, result.cells, strict=True))
-            _warn_of_dropped_rows(self.releases_[0])
+            counts = self.releases_[0]["table0"]
+            noise = noise_std(self.releases_[0], "table0") * math.sqrt(len(counts))
+            warn_of_dropped_rows(self.releases_[0], float(counts.sum()), noise)
 
         return self._plan_method(self._method_for(curator), curator, take)
-
-    def _open(self, X: Any) -> Curator:
-        if self.schema is not None and not isinstance(self.schema, Schema):
-            raise ArgumentError("schema", self.schema, f"a Schema, or None with a Curator; {WRITE}")
-        curator = super()._open(X)
-        if not curator.categories:
-            raise ArgumentError(
-                "X",
-                UNSHOWN,
-                "columns of categories beside the numbers, and none is declared; use GaussianMixture for numbers alone",
-            )
-        declared = curator.declared
-        if max(map(len, curator.categories)) > MOST_CATEGORIES:
-            raise ArgumentError("X", UNSHOWN, f"at most {MOST_CATEGORIES} categories in a column; more are declared")
-        if self.schema is not None:
-            own, values = self.schema, tuple(one.values for one in self.schema.categories.values())
-            mine = (own.space, own.scales, tuple(own.numbers), tuple(own.categories), values)
-            theirs = (curator.space, curator.scales, curator.columns, tuple(declared["category_columns"]))
-            if mine != (*theirs, curator.categories):
-                raise ArgumentError(
-                    "schema", UNSHOWN, "None, or the columns, bounds and categories that the curator has"
-                )
-        return curator
-
-    def _make_curator(self, X: Any, neighbors: Neighbors) -> Curator:
-        if isinstance(X, Records):
-            return Curator(X, neighbors=neighbors)
-        if self.schema is None:
-            raise ArgumentError("schema", None, f"the declared columns, never taken from the rows; {WRITE}")
-        if is_array(X):
-            raise ValueError(
-                f"X of type {type(X).__qualname__}: expected a data frame in memory, whose columns have names; "
-                "write X.toPandas() for Spark, X.compute() for Dask"
-            )
-        return Curator(open_records(X, schema=self.schema), neighbors=neighbors)
 
     def _method_for(self, curator: Curator) -> AdaptiveTables:
         """Return the method that the parameters request, all of them checked."""
@@ -200,22 +162,6 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
             shape=shape,
             steps=steps,
         )
-
-    def _whole(self, curator: Curator) -> tuple[bool, ...]:
-        """Return for each column of numbers whether its values are whole."""
-        names = curator.columns
-        if isinstance(self.whole, str) or not set(self.whole) <= set(names):
-            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {format_names(names)}")
-        scales = column_scales(curator.declared)
-        for name in self.whole:
-            low, high = scales[name].own_ends
-            if math.ceil(low) > math.floor(high):
-                raise ArgumentError("whole", self.whole, f"a whole number within the bounds of {name!r}")
-        return tuple(self._has_whole_values(scales[name]) for name in names)
-
-    def _has_whole_values(self, scale: ColumnScale) -> bool:
-        """Return whether the values of a column are whole; logarithms of whole numbers are not."""
-        return scale.kind == "date" or (scale.name in self.whole and scale.kind == "linear")
 
     _plots = ("components", "pairs", "weights", "categories", "sample", "noise")
     _fitted = (
@@ -255,28 +201,9 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         _ = self._mixture.components.factors  # raises where a covariance is not positive definite
 
     @property
-    def _numbers(self) -> tuple[str, ...]:
-        """The columns of numbers."""
-        return tuple(name for name in self.columns_ if name not in self.categories_)
-
-    @property
-    def _space(self) -> Box:
-        """The declared bounds, which every release names."""
-        space = Space.from_dict(self.releases_[0].declared["space"])
-        if not isinstance(space, Box):
-            raise ArgumentError("releases_", UNSHOWN, "the bounds of a Box")
-        return space
-
-    @property
     def _cells(self) -> tuple[ColumnCells, ...]:
         """The cells of each column of numbers."""
         return tuple(ColumnCells(one.low, one.high, self._has_whole_values(one)) for one in self._scales)
-
-    @property
-    def _scales(self) -> tuple[ColumnScale, ...]:
-        """The scale of each column of numbers."""
-        known = column_scales(self.releases_[0].declared)
-        return tuple(known[name] for name in self._numbers)
 
     @property
     def _mixture(self) -> MixedComponents:
@@ -328,93 +255,9 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         drawn: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(self._numbers):
             scale = self._scales[j]
-            column = scale.as_rows(match_histogram(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
-            if name in self.whole and scale.kind != "date":
-                low, high = scale.own_ends
-                column = np.rint(column).clip(math.ceil(low), math.floor(high)).astype(np.int64)
-            drawn[name] = column
+            matched = match_histogram(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j])
+            drawn[name] = self._own_numbers(scale, matched)
         for j, (name, values) in enumerate(self.categories_.items()):
             alike = len({type(value) for value in values}) == 1
             drawn[name] = np.array(values, dtype=None if alike else object)[codes[:, j]]
         return {name: drawn[name] for name in self.columns_}
-
-    def _read(self, X: Any) -> tuple[Array, Codes]:
-        """Return rows as numbers and codes of categories; a missing value is an error, unless the schema fills it."""
-        columns = _columns(X, self.columns_)
-        declared = {} if self.schema is None else dict(self.schema.columns)
-        numbers, codes = [], []
-        for name, scale in zip(self._numbers, self._scales, strict=True):
-            given = np.asarray(_numbers(columns[name], scale.kind), dtype=np.float64)
-            column = declared.get(name)
-            fill = column.fill_value if isinstance(column, Number | Date) else math.nan
-            given = np.where(np.isfinite(given), given, fill)
-            _check_complete(name, np.isfinite(given))
-            numbers.append(np.floor(given) if scale.kind == "date" else given)
-        for name, values in self.categories_.items():
-            category = declared.get(name)
-            category = category if isinstance(category, Category) else Category(values)
-            result = category.encode(_cells(columns[name]))
-            codes.append(np.where(result < 0, category.fill_code, result))
-            _check_complete(name, codes[-1] >= 0)
-        return rows_to_values(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
-
-
-def _units_of(release: Release) -> str:
-    """Return what a public number counts: rows, or units of several rows."""
-    unit = release.declared.get("unit_name") or release.declared.get("unit")
-    return "rows" if not unit else f"units ({unit}) of up to {release.declared['max_rows']} rows each"
-
-
-def _warn_of_dropped_rows(release: Release) -> None:
-    """Warn where a released count shows that most rows were dropped. It is public, so this reveals nothing more."""
-    counts = release["table0"]
-    total, noise = float(counts.sum()), noise_std(release, "table0") * math.sqrt(len(counts))
-    units = release.size.units
-    if units is not None and total < units / 2.0 - 6.0 * noise:
-        warnings.warn(
-            f"about {max(total, 0.0):.0f} rows contributed, of {units} {_units_of(release)} (by a released count): a "
-            "row with a value that is not as declared is dropped; statistics.check_schema finds the column; "
-            "compare the schema with the spelling in the data, or let it fill",
-            UserWarning,
-            stacklevel=6,
-        )
-
-
-def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
-    """Return the named columns of a data frame, or of a mapping of names to arrays."""
-    columns: dict[str, Any] = {}
-    if isinstance(X, Mapping):
-        columns = {name: np.asarray(X[name]) for name in names if name in X}
-        if len({column.shape for column in columns.values()}) > 1:
-            raise ArgumentError("X", UNSHOWN, "columns of one length")
-    else:
-        frame = as_frame(X)
-        if frame is None:
-            raise ValueError(
-                f"X of type {type(X).__qualname__}: expected a pandas, Polars or Arrow table, or a mapping of names to "
-                "arrays"
-            )
-        columns = {str(series.name): series for series in frame.iter_columns()}
-    for name in names:
-        if name not in columns:
-            raise ValueError(f"X: the column {name!r} is not there; expected {format_names(names)}")
-    return columns
-
-
-def _numbers(column: Any, kind: str) -> NDArray[Any]:
-    """Return a column as numbers, of dates as days; NaN where a cell is neither."""
-    if isinstance(column, nw.Series):
-        return to_floats(column, kind)
-    return np.array([read_date(cell) for cell in column]) if kind == "date" else read_numbers(column.tolist())
-
-
-def _cells(column: Any) -> list[Any]:
-    return to_python_values(column) if isinstance(column, nw.Series) else list(column.tolist())
-
-
-def _check_complete(name: str, there: NDArray[np.bool_]) -> None:
-    if not there.all():
-        raise ValueError(
-            f"X: the column {name!r} holds values that are missing, or not as declared: expected complete rows, or a "
-            "schema that fills them"
-        )

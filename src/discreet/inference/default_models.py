@@ -20,6 +20,7 @@ from discreet.estimators.linear_svc import LinearSVC
 from discreet.estimators.logistic_regression import LogisticRegression
 from discreet.estimators.pca import PCA
 from discreet.estimators.table_mixture import TableMixture
+from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.class_rows import build_classifier
 from discreet.inference.rows.factor_rows import build_factor_analysis
@@ -43,6 +44,7 @@ INSTEAD: dict[type, str] = {
     KMeans: "clusters are not a model of rows; write GaussianMixture(covariance_type='spherical')",
     PCA: "directions are not a model of rows; write FactorAnalysis",
     LinearSVC: "margins are not a model of labels; write LogisticRegression(method='gradient')",
+    TableSynthesizer: f"a table of pairs has no default model; {YOUR_OWN}",
     TableMixture: f"a mixture of categories has no default model; {YOUR_OWN}",
 }
 METHODS: dict[type, tuple[str, ...]] = {

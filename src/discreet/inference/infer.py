@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -127,7 +128,9 @@ def infer(
         exact = sample_augmented(problem, **run, also=measured.choices, start=origin)
         facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least_acceptance}
         facts |= {} if exact.acceptance_bound is None else {"least_row_acceptance_proved": exact.acceptance_bound}
-        return _posterior(releases, problem, spec, Chains(exact.v, exact.diverging), "exact", 1.0, facts).warn()
+        return _posterior(
+            releases, problem, spec, Chains(exact.v, exact.diverging, "augmentation"), "exact", 1.0, facts
+        ).warn()
     if measured.choices:
         return _infer_from_choices(releases, problem, spec, run).warn()
     reference = find_reference(problem, origin, seed)
@@ -172,7 +175,7 @@ def _model_spec(
         return default_model(releases, measured)
     if not callable(model):
         raise ArgumentError("model", model, "a NumPyro model of one row, a function without arguments")
-    return ModelSpec(model, start)
+    return ModelSpec(model, start, own=True)
 
 
 def _check_rows(rows: float | None, measured: Measurements) -> float | None:
@@ -210,13 +213,20 @@ def _posterior(
     if problem.rows is None and result.w.shape[-1] > problem.model.size:
         reported["rows"] = np.exp(result.w[:, :, -1])
     rows = describe_rows_of_releases(problem.measured.releases)
-    public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
+    public: dict[str, Any] = {
+        "likelihood": kind,
+        "sampler": result.sampler,
+        "neighbors": problem.measured.neighbors.value,
+    }
+    public |= {"pareto_k": result.pareto_k} if math.isfinite(result.pareto_k) else {}
     public |= {} if rows is None else {"which_rows": rows}
     tree = to_data_tree(reported, result.diverging, spec.dims, spec.coords, {**public, **facts})
     return Posterior(
         data=tree,
         likelihood=kind,
-        diagnostics=diagnose(tree, covered),
+        diagnostics=diagnose(
+            tree, covered, result.sampler, result.pareto_k, own_model=spec.own, remarks=spec.remarks(reported)
+        ),
         guarantee=_guarantee(releases),
         vectors=vectors.reshape(-1, vectors.shape[-1]),
         row_model=problem.model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,17 +12,24 @@ import arviz_base
 import arviz_stats
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from discreet.arguments import choice, integer, probability
 from discreet.guarantees import Guarantee
-from discreet.inference.rows.layout import read_numeric_rows
+from discreet.inference.rows.layout import read_numeric_rows, read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import RowModel
 from discreet.plots import Plot, plot_draws
 
 Array = NDArray[np.float64]
 
-MAX_R_HAT, MIN_EFFECTIVE_SHARE, MAX_DIVERGENT_SHARE, MIN_COVERED = 1.05, 0.1, 0.005, 0.01
+MAX_R_HAT, MAX_DIVERGENT_SHARE, MIN_COVERED = 1.05, 0.005, 0.01
+MIN_EFFECTIVE, MIN_EFFECTIVE_SHARE = 400, 0.1  # effective draws, or this share of the draws where they are fewer
+SAMPLERS = {
+    "importance": "chains around the mode",
+    "nuts": "NUTS",
+    "augmentation": "data augmentation",
+}
 PREDICTIVE_DRAWS = 100  # of the parameters, for predictive rows
 AVERAGED_DRAWS = 400  # of the parameters, for a prediction
 
@@ -47,6 +55,18 @@ class Diagnostics:
     covered : float
         The effective share of the importance-weighted Monte Carlo rows, the 5 % quantile over some draws; 1 where none
         are needed.
+    sampler : str
+        How draws were made: ``"importance"`` (chains that propose points around the mode, where the posterior is nearly
+        normal), ``"nuts"``, or ``"augmentation"`` (with the hidden rows).
+    pareto_k : float
+        k̂ of the weights of points around the mode: below 0.5 where these cover the posterior. Not a number where none
+        were drawn.
+    own_model : bool
+        Whether the model is the user's own, and not the default one of an estimator or an answer.
+    slowest : str
+        The quantity with the smallest effective sample size.
+    remarks : tuple of str
+        What the releases leave open: how many components a mixture has, for example.
     """
 
     r_hat: float
@@ -54,31 +74,48 @@ class Diagnostics:
     divergences: int
     draws: int
     covered: float = 1.0
+    sampler: str = "nuts"
+    pareto_k: float = math.nan
+    own_model: bool = True
+    slowest: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """How the draws were made, in words."""
+        if self.sampler == "nuts" and math.isfinite(self.pareto_k):
+            return f"{SAMPLERS['nuts']}, since draws around the mode do not cover the posterior (k̂ {self.pareto_k:.2f})"
+        k = f" (k̂ {self.pareto_k:.2f})" if math.isfinite(self.pareto_k) else ""
+        return f"{SAMPLERS[self.sampler]}{k}"
 
     @property
     def complaints(self) -> list[str]:
         """A sentence for each problem; empty if there is none."""
         result = []
+        narrow = "narrow its priors" if self.own_model else "release more about these rows, or with more budget"
         if not self.r_hat <= MAX_R_HAT:
             result.append(
                 f"the chains do not agree (R-hat {self.r_hat:.3f}, expected at most {MAX_R_HAT}): draw more, with "
-                "draws=… and warmup=…, or give a more informative prior"
+                f"draws=… and warmup=…, or {narrow}"
             )
-        if not self.ess >= MIN_EFFECTIVE_SHARE * self.draws:
+        if not self.ess >= min(MIN_EFFECTIVE, MIN_EFFECTIVE_SHARE * self.draws):
+            where = f", for {self.slowest}" if self.slowest else ""
             result.append(
-                f"the effective sample size of {self.draws} draws is only {self.ess:.0f}: draw more, with draws=…"
+                f"the effective sample size of {self.draws} draws is only {self.ess:.0f}{where}: draw more, with "
+                "draws=…"
             )
         if self.divergences > MAX_DIVERGENT_SHARE * self.draws:
+            other = "write the model in other parameters, or narrow its priors" if self.own_model else narrow
             result.append(
                 f"{self.divergences} of {self.draws} transitions diverged: the posterior has a region that the chains "
-                "cannot explore; write the model in other parameters, or narrow its priors"
+                f"cannot explore; {other}"
             )
         if self.covered < MIN_COVERED:
             result.append(
                 f"the posterior is so wide that the Monte Carlo rows hardly cover it (their effective share is "
-                f"{self.covered:.2%} at some draws): narrow the priors, or measure with more budget"
+                f"{self.covered:.2%} at some draws): {narrow}"
             )
-        return result
+        return [*result, *self.remarks]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +225,25 @@ class Posterior:
             return x
         return (x, *values) if x.shape[1] else values[0]
 
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-density of each row under the posterior predictive distribution.
+
+        It is averaged over the posterior, and does not depend on the labels of a mixture's components.
+
+        Parameters
+        ----------
+        X : array, data frame, or (X, y)
+            Numeric columns, and the values of the columns of categories where the model has some.
+        """
+        rows = read_public_rows(X, self.row_model.layout, self.spec.labels)
+        logs = [self.row_model.call("log_rows", v, rows) for v in self.vectors[:: self._stride]]
+        return np.asarray(logsumexp(logs, axis=0) - math.log(len(logs)))
+
+    @property
+    def _stride(self) -> int:
+        """Every so many draws are averaged for a prediction."""
+        return max(1, len(self.vectors) // AVERAGED_DRAWS)
+
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, averaged over the posterior; classes sorted."""
         if self.spec.predict_proba is None:
@@ -205,7 +261,7 @@ class Posterior:
     def _average_prediction(self, predict: Callable[[Mapping[str, Array], Array], Array], X: Any) -> Array:
         rows = read_numeric_rows("X", X, [str(name) for name in self.spec.coords["column"]])
         draws = {name: self.draws(name) for name in self.names}
-        every = range(0, len(self.vectors), max(1, len(self.vectors) // AVERAGED_DRAWS))
+        every = range(0, len(self.vectors), self._stride)
         return np.asarray(np.mean([predict({name: draws[name][i] for name in draws}, rows) for i in every], axis=0))
 
     def __reduce__(self) -> Any:
@@ -225,8 +281,9 @@ class Posterior:
         shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
         rows = "" if self.which_rows is None else f", from {self.which_rows}"
         return (
-            f"<Posterior of {shapes}{rows}: {found.draws} draws, effective sample size {found.ess:.0f} or more, R-hat "
-            f"{found.r_hat:.3f}, {found.divergences} divergences, {self.likelihood} likelihood; {verdict}>"
+            f"<Posterior of {shapes}{rows}: {found.draws} draws by {found.path}, effective sample size {found.ess:.0f} "
+            f"or more, R-hat {found.r_hat:.3f}, {found.divergences} divergences, {self.likelihood} likelihood; "
+            f"{verdict}>"
         )
 
 
@@ -252,18 +309,22 @@ def to_data_tree(
     return tree
 
 
-def diagnose(tree: Any, covered: float) -> Diagnostics:
+def diagnose(
+    tree: Any, covered: float, sampler: str, pareto_k: float, *, own_model: bool, remarks: Sequence[str]
+) -> Diagnostics:
     """Return the diagnostics of the chains of a data tree."""
     posterior = tree["posterior"].dataset
     count = int(posterior.sizes["chain"] * posterior.sizes["draw"])
 
-    def extreme(values: Any, pick: Callable[[Any], Any]) -> float:
-        numbers = np.concatenate([np.ravel(values[name]) for name in values.data_vars])
-        numbers = numbers[np.isfinite(numbers)]  # a constant has none: the diagonal of a correlation matrix
-        return float(pick(numbers)) if numbers.size else float("nan")
+    def smallest(values: Any) -> tuple[float, str]:
+        numbers = (
+            (float(np.nanmin(each)), str(name)) for name, each in values.data_vars.items() if each.notnull().any()
+        )
+        return min(numbers, default=(math.nan, ""))  # a constant has none: the diagonal of a correlation matrix
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        r_hat = extreme(arviz_stats.rhat(posterior), np.max)
-        ess = min(extreme(arviz_stats.ess(posterior, method=way), np.min) for way in ("bulk", "tail"))
-    return Diagnostics(r_hat, ess, int(tree["sample_stats"]["diverging"].sum()), count, covered)
+        r_hat = -smallest(-arviz_stats.rhat(posterior))[0]
+        ess, slowest = min(smallest(arviz_stats.ess(posterior, method=way)) for way in ("bulk", "tail"))
+    diverging = int(tree["sample_stats"]["diverging"].sum())
+    return Diagnostics(r_hat, ess, diverging, count, covered, sampler, pareto_k, own_model, slowest, tuple(remarks))

@@ -161,7 +161,7 @@ class Ledger:
         elif dataset not in known:
             from discreet.ledger.new_budgets import warn_of_new_budget  # with a driver, as ``storage``
 
-            warn_of_new_budget(dataset, self._address.path, declared, known, repr(self))
+            warn_of_new_budget(dataset, self._address.path, declared, known)
         account.check_unit(unit)
         limit = account.limit
         if budget is not None and limit is None:

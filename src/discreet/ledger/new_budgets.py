@@ -33,9 +33,7 @@ class NewBudgetWarning(UserWarning):
     """
 
 
-def warn_of_new_budget(
-    dataset: str, path: Path | None, declared: str | None, here: Mapping[str, str | None], ledger: str
-) -> None:
+def warn_of_new_budget(dataset: str, path: Path | None, declared: str | None, here: Mapping[str, str | None]) -> None:
     """Warn where a data set that is new in a ledger may hold the people of another data set.
 
     Parameters
@@ -48,11 +46,10 @@ def warn_of_new_budget(
         A digest of how its columns are declared; None where that says nothing about the data.
     here : mapping of str to str or None
         The data sets of this ledger and how they are declared.
-    ledger : str
-        The ledger, for the message.
     """
     others = {} if path is None else other_ledgers(path)
     said = _reason(dataset, declared, here, others) if here or others else ""
+    ledger = "this ledger" if path is None else f"the ledger {path.name!r}"
     if said:
         warnings.warn(
             f"name={dataset!r}: it is new in {ledger} and has a full budget of its own; {said}. If the same people are "

@@ -67,6 +67,12 @@ class EpsilonPlan:
         return self.formula.measure
 
     @property
+    def _columns(self) -> str:
+        """The number of columns in words, which is 1 where none was given; rows are counted without any."""
+        columns = self.formula.d
+        return "" if self.what == "count" else f" of {columns} column{'s' * (columns > 1)}"
+
+    @property
     def _parts(self) -> str:
         """Units, groups and weights in words."""
         formula = self.formula
@@ -113,8 +119,8 @@ class EpsilonPlan:
     def __str__(self) -> str:
         guarantee = self.guarantee
         lines = [
-            f"{self.what} of {self.formula.n} rows{self._parts}: ε = {self.epsilon:.3g}, δ = {guarantee.delta:.3g}, "
-            f"{guarantee.neighbors}.",
+            f"{self.what} of {self.formula.n} rows{self._columns}{self._parts}: ε = {self.epsilon:.3g}, "
+            f"δ = {guarantee.delta:.3g}, {guarantee.neighbors}.",
             f"Predicted: {self.predicted:.3g}, for a target of {self.target:.3g} ({self.measure}).",
         ]
         if self.floor:
@@ -154,6 +160,7 @@ def plan(
     groups: int | None = None,
     group_share: float | None = None,
     weights: float | None = None,
+    in_budget: bool = False,
 ) -> EpsilonPlan:
     """Return the smallest ε whose predicted error meets a target, from formulas alone.
 
@@ -167,14 +174,15 @@ def plan(
     n : int
         How many rows there will be.
     d : int
-        How many columns; by default 1, or the number of columns of an estimator's bounds. Quantiles, histograms and
-        counts have one column only.
+        How many columns; by default 1, or the number of columns of an estimator's bounds. Noise grows with it, and
+        ``print`` says how many were taken. Quantiles, histograms and counts have one column only.
     target : float
         The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
         counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``EpsilonPlan.measure`` says it.
     delta : float, optional
         By default 0 for statistics (Laplace noise), and the smaller of 1e-6 and 0.01/n for PCA and mixtures. With a δ
-        statistics are predicted with the smaller noise, Laplace or Gaussian, as they take it without a ledger.
+        statistics are predicted with the smaller noise, Laplace or Gaussian, as they take it without a ledger
+        (``in_budget`` for one with a ledger).
         Quantiles spend no δ.
     neighbors : str, optional
         ``"replace-one"`` (default) or ``"add-remove"``.
@@ -214,6 +222,9 @@ def plan(
         the smallest group that has to be right.
     weights : float, optional
         For an answer with weights: the mean weight over the largest declared weight, above 0 and at most 1.
+    in_budget : bool
+        Whether the answer is one of several that a ledger adds up. With a δ they have Gaussian noise, which needs a
+        larger ε each, and less of the budget together.
 
     Returns
     -------
@@ -225,7 +236,7 @@ def plan(
 
     >>> result = plan("mean", 10_000, target=0.1, width=120.0)
     >>> print(result)
-    mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
+    mean of 10000 rows of 1 column: ε = 0.17, δ = 0, replace-one.
     Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
 
     The same where a person may have five rows, for each of ten groups:
@@ -264,6 +275,7 @@ def plan(
         groups=groups,
         group_share=group_share,
         weights=weights,
+        in_budget=in_budget,
     )
     guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
     result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))

@@ -62,6 +62,8 @@ class Formula(ABC):
         The share of the rows that are in the group that the error is about.
     weight : float or None
         The mean weight over the largest one; None without weights.
+    in_budget : bool
+        Whether a ledger adds it up with other answers, where a δ means Gaussian noise.
     """
 
     n: int
@@ -71,6 +73,7 @@ class Formula(ABC):
     groups: int = 1
     group_share: float = 1.0
     weight: float | None = None
+    in_budget: bool = False
 
     name: ClassVar[str]
     measure: ClassVar[str]  # of the error, for the words
@@ -95,7 +98,7 @@ class Formula(ABC):
 
     def chosen(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee, at δ = 0 where Laplace noise is smaller, as ``discreet.statistics`` chooses."""
-        if not guarantee.delta or self.needs_delta:
+        if not guarantee.delta or self.needs_delta or self.in_budget:
             return guarantee
         pure = replace(guarantee, delta=0.0)
         return pure if self.noise(pure) < self.noise(guarantee) else guarantee

@@ -105,10 +105,11 @@ def formula_for(
     groups: int | None,
     group_share: float | None,
     weights: float | None,
+    in_budget: bool,
 ) -> Formula:
     """Return the formula with all its numbers checked."""
     name = question.name
-    for flag, value in (("sampling", sampling), ("counted", counted)):
+    for flag, value in (("sampling", sampling), ("counted", counted), ("in_budget", in_budget)):
         if not isinstance(value, bool):
             raise ArgumentError(flag, value, "True or False")
     n, d = integer("n", n, least=1, most=MOST), _columns(question, d)
@@ -118,7 +119,7 @@ def formula_for(
     std = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
         raise ArgumentError("offset", offset, f"a mean within the bounds, at most {wide / 2.0:g} off the middle")
-    rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
+    rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling, "in_budget": in_budget}
     rows["max_rows"] = 1 if max_rows is None else integer("max_rows", max_rows, least=1, most=MOST)
     rows |= _check_parts(name, groups, group_share, weights)
     bounded = rows | {"width": wide, "spread": std, "offset": float(offset), "counted": counted}

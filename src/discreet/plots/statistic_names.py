@@ -26,6 +26,8 @@ WHOLE = {
     ("scatter", "direction"): "direction of much variance",
     ("energies", "along"): "variance along the directions",
     ("energies", "rest"): "variance of the rest",
+    ("counts of tables", "counts"): "counts of columns and pairs",
+    ("products of scores", "products"): "products of ranks",
     ("log-likelihood", "total"): "log-likelihood of all rows",
 }
 QUESTIONS = {

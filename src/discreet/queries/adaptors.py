@@ -19,6 +19,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,13 @@ class _Adapted(Query):
 
     @property
     def roundoff(self) -> float:
-        """One product more than the other query."""
-        return self.query.roundoff + 4.0 * UNIT_ROUNDOFF
+        """That of the other query: a row's numbers stay, or become 0."""
+        return self.query.roundoff
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether those of the other query are."""
+        return self.query.whole_numbers
 
 
 class _OnRows(_Adapted):
@@ -192,9 +198,16 @@ class Weighted(_Scaled):
     column: int
     most: float
 
+    whole_numbers = False
+
     def __post_init__(self) -> None:
         integer("column", self.column, least=0, most=self.dimension - 1)
         positive("most", self.most)
+
+    @property
+    def roundoff(self) -> float:
+        """A quotient and a product more than the other query."""
+        return self.query.roundoff + 4.0 * UNIT_ROUNDOFF
 
     def weight(self, block: Block) -> Any:
         """Return the column over its largest value."""
@@ -237,7 +250,7 @@ class InGroups(_Adapted):
     def _members(self, block: Block) -> list[Any]:
         """Return for each group whether each row is in it."""
 
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """Those of the other query, with an axis for the groups first."""
         return {
@@ -245,7 +258,7 @@ class InGroups(_Adapted):
             for name, part in self.query.parts.items()
         }
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """max(D, √2·B) in L2, max(D, 2·B) in L1, for two rows; see the module."""
         own = self.query.bound
@@ -260,11 +273,6 @@ class InGroups(_Adapted):
                 attained[name] = max(same, own.attained.get(one, 1.0) * across[name]) / apart[name]
         l1 = None if own.l1 is None else apart["replace_l1"]
         return Bound(own.l2, own.l1, apart["replace_l2"], l1, attained)
-
-    @property
-    def roundoff(self) -> float:
-        """Nothing is rounded once more."""
-        return self.query.roundoff
 
     def _cut(self, values: Any) -> list[Any]:
         """Return the parts of the other query's numbers, along the last axis."""

@@ -37,6 +37,7 @@ from numpy import einsum, errstate
 from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive
 from discreet.guarantees import Neighbors
 from discreet.records import float_error
+from discreet.records.sources.whole_sums import MOST_WHOLE
 
 if TYPE_CHECKING:
     from discreet.queries.question import Query
@@ -200,16 +201,23 @@ class Setting:
         """γ of a sum over rows, whatever order a block is summed in (``records.sources.whole_sums``)."""
         return float_error(self.block_rows)
 
+    def adds_exactly(self, norm: float) -> bool:
+        """Whether a sum over rows of whole numbers, of a norm a row, is exact (``records.sources.whole_sums``)."""
+        return self.rows * norm <= MOST_WHOLE
+
     def sensitivity(self, query: Query, norm: str) -> float:
         """Return the largest distance between the computed sums of two neighbouring data sets.
 
-        It is the distance of the ideal sums plus both float errors. Contributions that are clipped to their bound may
-        exceed it by the roundings of a length and a product, at most ``size`` + 16 of them.
+        It is the distance of the ideal sums plus both float errors, which are 0 for sums of whole numbers.
+        Contributions that are clipped to their bound may exceed it by the roundings of a length and a product, at most
+        ``size`` + 16 of them.
         """
         clipped = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
         bound = clipped * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
-        summed = float_error(query.summation_depth(self.block_rows))
-        errors = query.float_error(self.rows, summed), self.max_rows * query.bound.l2 * query.roundoff
+        errors = (
+            query.float_error(self.rows, query.accumulation(self)),
+            self.max_rows * query.bound.l2 * query.roundoff,
+        )
         if not all(0.0 <= error < math.inf for error in errors):
             raise ArgumentError(("float_error", "roundoff"), errors, "finite numbers of at least 0")
         error = max(errors)  # a row that is longer than its bound by its roundoff is not shortened

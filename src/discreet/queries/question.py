@@ -14,7 +14,9 @@ instances to ``tests/support/instances.py``, and the worst-neighbour search atta
 Where contributions are computed row by row, each is clipped to its bound (``Bound.clip_contributions``), even if the
 query's proof is wrong. The author of a query remains responsible for the following: that a row's contribution depends
 on no other row and on no state; that an overridden ``sum`` or ``collect`` equals the sum of the contributions; a bound
-on differences below 2B; a ``roundoff`` or ``float_error`` below the default; the ``spread`` of a selection's scores.
+on differences below 2B; a ``roundoff`` or ``float_error`` below the default; that ``whole_numbers``, where a query
+claims them, follow from a row's own bits, and an overridden ``sum`` adds up nothing else; the ``spread`` of a
+selection's scores.
 
 The sum has named ``Part``s, which say how consecutive numbers become a count, a vector or a symmetric matrix. A query
 weights its parts before they are summed, so that one noise distribution serves all of them. A release shows each part
@@ -36,7 +38,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, integer, iterable, positive
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
-from discreet.records import Ball, Block, Box, Records, Space
+from discreet.records import Ball, Block, Box, Records, Space, float_error
 
 if TYPE_CHECKING:
     from discreet.queries.mechanism import Mechanism
@@ -258,7 +260,11 @@ class Query(Question):
         return first
 
     def clipped_contributions(self, block: Block) -> Any:
-        """Return the block's contributions, one per row, as 64-bit floats, each clipped to its bound."""
+        """Return the block's contributions, one per row, as 64-bit floats, each clipped to its bound.
+
+        Where a query claims ``whole_numbers``, a row with others contributes nothing, like a dropped row, which every
+        bound covers. So all that is added up is whole, whatever the query computes from a row's own bits.
+        """
         rows = self.contributions(block)
         xp = array_namespace(rows)
         if tuple(rows.shape) != (block.x.shape[0], self.size) or xp.isdtype(rows.dtype, "complex floating"):
@@ -266,11 +272,15 @@ class Query(Question):
                 f"contributions of {self.name!r}: expected {self.size} real numbers for each row; write an array of "
                 "shape (rows, size), whatever the rows hold"
             )
-        return self.bound.clip_contributions(xp.astype(rows, xp.float64, copy=False), self.roundoff)
+        rows = self.bound.clip_contributions(xp.astype(rows, xp.float64, copy=False), self.roundoff)
+        if self.whole_numbers and not bool(xp.all(rows == xp.trunc(rows))):
+            whole = xp.all(rows == xp.trunc(rows), axis=1)
+            rows = xp.where(whole[:, None], rows, xp.zeros_like(rows))
+        return rows
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
-        """Return the bound, the roundoff and the size of the sum."""
-        return (self.bound, self.roundoff, self.size)
+        """Return the bound, the roundoff, the size of the sum and its accumulation."""
+        return (self.bound, self.roundoff, self.size, self.accumulation(setting))
 
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
         """Return the sum over all rows, clipped to its public bound.
@@ -297,9 +307,18 @@ class Query(Question):
         """A bound on the float error of one row's contribution in L2, relative to ``bound.l2``.
 
         Mapping a row into the unit ball and multiplying two of its coordinates takes at most 16 roundings per
-        coordinate and a norm of ``dimension`` squares. Queries with more operations override this.
+        coordinate and a norm of ``dimension`` squares. Queries with more operations override this. Whole numbers that
+        follow from the row's own bits have none.
         """
-        return (self.dimension + 16.0) * UNIT_ROUNDOFF
+        return 0.0 if self.whole_numbers else (self.dimension + 16.0) * UNIT_ROUNDOFF
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether a row contributes whole numbers, which follow from its own bits alone: counts, for example.
+
+        Their sums are exact in every order, so nothing is charged for floats (``records.sources.whole_sums``).
+        """
+        return False
 
     def summation_depth(self, rows: int) -> int:
         """Return the largest number of additions, plus one, of a term in the sum of a block of so many rows.
@@ -309,6 +328,12 @@ class Query(Question):
         database could sum: ``sql.text`` needs that number.
         """
         return min(rows, PIECE + -(-rows // PIECE)) if type(self).collect is Query.collect else rows
+
+    def accumulation(self, setting: Setting) -> float:
+        """Return γ of the sum over rows (``records.sources.whole_sums``): 0 where whole numbers are added up."""
+        if self.whole_numbers and setting.adds_exactly(self.bound.l2):
+            return 0.0
+        return float_error(self.summation_depth(setting.block_rows))
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """Return a bound on ‖computed sum − sum of ideal contributions‖₂ over at most ``rows`` rows.

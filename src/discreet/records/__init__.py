@@ -14,8 +14,9 @@ What this room guarantees:
 - **User code.** A user's function or model sees rows in ``queries.functions.user_functions`` alone, which returns plain
   numbers and nothing else.
 - **One sum.** The same kernel gives the same sum on arrays, tables, files, Dask collections and in a database, within
-  γ·N·B of the exact one, γ = ``Records.float_error`` (``sources.whole_sums`` has the proof, ``sql.text`` for
-  databases). The same blocks give the same bits, in whatever order they come and whoever sums them.
+  γ·N·B of the exact one, γ = ``Records.float_error``; a sum of whole numbers is exact (``sources.whole_sums`` has the
+  proof, ``sql.text`` for databases). The same blocks give the same bits, in whatever order they come and whoever sums
+  them.
 
 Where things are: ``declared/`` has what an owner declares, ``sources/`` reads rows of one kind each, ``opening`` goes
 from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
@@ -36,7 +37,8 @@ from discreet.records.declared.columns import Category, Date, Number
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.schema import Schema
 from discreet.records.declared.space import Space
-from discreet.records.opening import as_records, dataset_name, open_records
+from discreet.records.given_data import dataset_name
+from discreet.records.opening import as_records, open_records
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
 from discreet.records.sources.engines import Table

@@ -27,7 +27,7 @@ def _convert_to_floats(x: Any) -> NDArray[np.float64]:
         raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
 
 
-def on_device(values: float | tuple[float, ...], like: Any) -> Any:
+def on_device(values: float | tuple[float, ...] | tuple[tuple[float, ...], ...], like: Any) -> Any:
     """Return declared numbers as a float64 array beside ``like``.
 
     Single numbers too: with a Python number some libraries divide by multiplying with a reciprocal, which rounds twice.

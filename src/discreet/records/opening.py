@@ -1,25 +1,19 @@
 """Opens data with its declarations as records: ``as_records``, and ``open_records`` for bounds in short forms.
 
 ``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
-possible without the data, and then chooses the source by the library that the data comes from. Which engine reads a
-file or a table of a database is chosen in ``sources.engines``.
+possible without the data, and then chooses the source by the library that the data comes from (``given_data``). Which
+engine reads a file or a table of a database is chosen in ``sources.engines``.
 
 ``open_records`` also takes bounds in the short forms of ``declared.bounds``, lists and single columns. Rows in memory
 with bounds alone are checked for NaN, infinities and text (``complete_rows``), which is the owner's own path and
 outside of the guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
-
-This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
-are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by a person who
-may see them: arrays, and tables that narwhals knows.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -36,23 +30,22 @@ from discreet.records.declared.columns import MISSING
 from discreet.records.declared.schema import Schema, as_reading
 from discreet.records.device_reading import check_device, device_block_rows, is_on_device
 from discreet.records.generic_arrays import to_host
+from discreet.records.given_data import as_table, is_dask, is_file, is_spark, is_stored
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
 from discreet.records.sources.arrays import ArraySource, check_array, check_ids, check_shape, unit_cells
-from discreet.records.sources.csv_files import CsvEngine
+from discreet.records.sources.csv_files import CsvEngine, is_value
 from discreet.records.sources.dask_collections import DaskSource
 from discreet.records.sources.databases import SqlSource
-from discreet.records.sources.engines import Table, has_several_tables, open_engine
-from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
+from discreet.records.sources.engines import open_engine
+from discreet.records.sources.frames import NAMES, TableSource, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
 from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.spark_frames import SparkSource
 from discreet.records.sources.stored import Engine, SqlEngine, StoredSource
 from discreet.records.sources.text_files import TextSource
-from discreet.sql.text import quote_identifier
 
-NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
     "schema=Schema({'age': Number(0, 120)})"
@@ -188,6 +181,8 @@ class _Declarations(NamedTuple):
         for name in reading.needed:
             if name not in names:
                 expected = f"expected one of {format_names(names)}{suggest_name(name, names)}"
+                if any(map(is_value, names)) or not {*names} & {*reading.needed}:
+                    expected = "its first line may be a row, so nothing of it is shown; write the names of the columns"
                 raise ValueError(f"the column {name!r} is not in the data: {expected}")
         return reading
 
@@ -405,88 +400,3 @@ def open_records(
     if isinstance(space, Schema):
         return as_records(data, schema=fill_number_gaps(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)
-
-
-def is_dask(data: Any) -> bool:
-    """Return whether something is a Dask collection."""
-    dask = sys.modules.get("dask")  # a Dask collection exists only where dask was imported
-    return dask is not None and bool(dask.is_dask_collection(data))
-
-
-def is_spark(data: Any) -> bool:
-    """Return whether something is a Spark data frame, of a session of its own or of Spark Connect."""
-    return "pyspark" in sys.modules and hasattr(data, "mapInArrow")
-
-
-def is_file(data: Any) -> bool:
-    """Return whether rows are those of a file or of a table in a database."""
-    return isinstance(data, str | os.PathLike | Table)
-
-
-def is_stored(data: Any) -> bool:
-    """Return whether rows are read as declared: those of a file, a table in a database, Dask or Spark."""
-    return is_file(data) or is_dask(data) or is_spark(data)
-
-
-is_array = is_array_api_obj  # an array in memory, of NumPy or of another library
-is_numpy = is_numpy_array
-
-
-def as_table(data: Any) -> Any:
-    """Return one column, or a list, as a table; anything else as it is."""
-    if isinstance(data, list | tuple):
-        if data and isinstance(data[0], Mapping):
-            raise ValueError("data: expected rows in a table, got a list of dictionaries; write pandas.DataFrame(data)")
-        try:
-            data = np.asarray(data)
-        except ValueError:
-            raise ValueError("data: expected numbers, or rows of the same length") from None
-    if is_array(data):
-        return data.reshape(-1, 1) if data.ndim == 1 else data
-    if is_stored(data):
-        return data
-    if data is None or isinstance(data, Mapping | float | int):
-        raise ValueError(
-            f"data of type {type(data).__name__}: expected rows, as an array, a data frame, a path of Parquet files, a "
-            "Dask collection, Records or a Curator; write pandas.DataFrame(data) for a dictionary of columns"
-        )
-    try:
-        series = nw.from_native(data, series_only=True)
-    except TypeError:
-        return data
-    return series.to_frame().to_native()
-
-
-def column_names(data: Any) -> list[str]:
-    """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
-    if is_file(data):
-        return list(open_engine(data).types)
-    frame = data if (is_dask(data) and hasattr(data, "columns")) or is_spark(data) else as_frame(data)
-    if frame is None:
-        way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
-        raise ArgumentError("X", UNSHOWN, "a data frame, whose columns have names", way)
-    return [str(name) for name in frame.columns]
-
-
-def dataset_name(data: Any) -> str:
-    """Return the usual name of the rows in a file or in a table of a database, for a ledger.
-
-    One data set has one budget only if it always has the same name, however its location is written. So links are
-    followed, and a table of a database has the schema in which the database found it.
-
-    That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file
-    or a PostgreSQL database is ``schema.table``, with the schema in which it was found; a part with a dot is quoted.
-
-    >>> dataset_name("clinic/visits.csv.gz")
-    'visits'
-    """
-    if not is_file(data):
-        raise ValueError(f"name=None: {NAMELESS}")
-    table = data if isinstance(data, Table) else Table(data)
-    if has_several_tables(table.location):
-        engine: Any = open_engine(table)
-        return ".".join(quote_identifier(part) if set(part) & {".", '"'} else part for part in engine.table_name)
-    name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
-    if not name:
-        raise ValueError(f"name=None: {NAMELESS}")
-    return name

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, integer, positive
+from discreet.arguments import ArgumentError, format_value, integer, positive
 from discreet.records.declaration_check import PersonSource, StateReading
+from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
+from discreet.records.gap_reading import GapReading
 from discreet.records.reading import Block, Reading
 from discreet.records.sources.source import Kernel, Source
 from discreet.records.sources.whole_sums import float_error
@@ -53,6 +55,8 @@ class Records:
         What the rows are read from, in words.
     backend : str or None
         Of a data frame in memory its library: "pandas", "polars" or "pyarrow", say.
+    named : bool
+        Whether the columns have names in the data; those of an array have places.
     float_error : float
         γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (``sources.whole_sums``).
     block_rows : int
@@ -79,7 +83,7 @@ class Records:
         self.categories = tuple(category.values for category in reading.categories.values())
         self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
         self.condition, self.required, self.complete = reading.condition, reading.required, reading.complete
-        self.kind, self.backend = source.kind, source.backend
+        self.kind, self.backend, self.named = source.kind, source.backend, source.named
         self.block_rows, self.float_error = reading.block_rows, float_error(reading.block_rows)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -163,8 +167,23 @@ class Records:
         return self._read(self._source.reading.where(Condition.parse(text, numbers, declared)))
 
     def on_log_scale(self, names: Collection[str]) -> Records:
-        """Return the same rows, of which queries see the logarithms of some columns; their bounds must be above 0."""
-        return self._read(self._source.reading.on_log_scale(names))
+        """Return the same rows, of which queries see the logarithms of some columns.
+
+        Each must be a column of numbers, no date, with bounds of its own that are above 0.
+        """
+        self._check_values()
+        reading = self._source.reading
+        lows = [low for low, _ in reading.bounds.intervals()] if isinstance(reading.bounds, Box) else []
+        fit = [name for name, scale, low in zip(self.columns, self.scales, lows) if scale != "date" and low > 0.0]
+        for name in [names] if isinstance(names, str) or not isinstance(names, Collection) else names:
+            if name is names or name not in fit:
+                raise ArgumentError(
+                    "columns",
+                    name,
+                    "a list of columns of numbers with bounds above 0",
+                    write=f"for example Number(1, 1000, log=True) for {format_value(name)}",
+                )
+        return self._read(reading.on_log_scale(names))
 
     def _check_values(self) -> None:
         if isinstance(self._source.reading, StateReading):
@@ -200,6 +219,23 @@ class Records:
         self._check_whole()
         states = StateReading.from_reading(self._source.declared)
         return self._read(states, states.to_reading())
+
+    def with_gaps(self) -> Records:
+        """Return the same rows, of which none is dropped for a gap: a gap is a category (``gap_reading``).
+
+        >>> import numpy as np
+        >>> from discreet.records import Box, as_records
+        >>> rows = as_records(np.array([[1.0, np.nan], [2.0, 5.0]]), space=Box(0, 9)).with_gaps()
+        >>> rows.category_columns, [block.codes.tolist() for block in rows.blocks()]
+        (('x0 is missing', 'x1 is missing'), [[[0, 1], [0, 0]]])
+        """
+        self._check_values()
+        reading = GapReading.from_reading(self._source.reading)
+        if not reading.gaps:
+            return self
+        source = copy(self._source)
+        source.reading = reading
+        return RecordsWithGaps(source, reading)
 
     def _check_whole(self) -> None:
         if self.condition is not None:
@@ -279,3 +315,25 @@ class Records:
         if self.condition is not None:
             parts.append(f"where={str(self.condition)!r}")
         return f"Records({', '.join(parts)})"
+
+
+class RecordsWithGaps(Records):
+    """Rows of which none is dropped for a gap (``Records.with_gaps``).
+
+    Attributes
+    ----------
+    gaps : tuple of str
+        The columns in which a gap is a value of its own.
+    """
+
+    def __init__(self, source: Source, reading: GapReading) -> None:
+        super().__init__(source, reading.shown)
+        self.gaps = reading.gaps
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What was declared of the rows, with the columns in which a gap is a value."""
+        return super().declared | {"gaps": list(self.gaps)}
+
+    def _check_values(self) -> None:
+        raise ValueError("columns, where: expected none, where gaps are values; write them before with_gaps()")

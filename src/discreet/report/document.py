@@ -37,8 +37,8 @@ LEVEL = 0.9  # level of posterior intervals
 MOST_POSTERIORS = 6  # plots of a posterior in one report
 HELD = "Lines hold 50, 80 and 95 % of the rows."
 ROWS_ALONE = (
-    "The rows alone: they were clipped to the declared bounds, and rounded where whole numbers are declared, so the "
-    "density of the Gaussians is not theirs and is not drawn. A larger point is several identical rows."
+    "The rows alone: they keep to the declared bounds, and to whole numbers where these are declared, so no density of "
+    "Gaussians is theirs. A larger point is several identical rows."
 )
 MODEL_WORDS = {
     "components": "Each ellipse is a component; the inner one is a standard deviation wide, the outer one two.",
@@ -51,6 +51,9 @@ MODEL_WORDS = {
     "scree": "",
     "coefficients": "Columns have different units, so each coefficient is multiplied by the width of its bounds.",
     "categories": "Each column is a component.",
+    "associations": "Cramér's V of the columns' bins, of two numbers the rank correlation where that is larger: from 0 "
+    "(independent) to 1. What is below the noise comes out as nearly independent.",
+    "errors": "Expected from the noise alone: how far the table of two columns is from that of the real rows.",
 }
 
 
@@ -111,7 +114,7 @@ def write_report(
     facts = {
         **_about(model, file),
         "model_figures": _model_figures(model, columns),
-        "diagnosis": model.diagnose().describe(first=1) if hasattr(model, "diagnose") else (),
+        "diagnosis": model.diagnose().describe() if hasattr(model, "diagnose") else (),
         "noise": _noise(model),
         "sample": _sample(model, columns),
         "posterior": _posterior(model, posterior),
@@ -238,7 +241,8 @@ def _posterior(model: Any, given: Any) -> list[ReportFigure]:
         with suppress(ValueError):  # too many numbers to draw
             plots.append(given.as_plot(name, LEVEL))
     complaints = "; ".join(given.diagnostics.complaints)
-    words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means."
+    words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means. "
+    words += f"{given.diagnostics.draws} draws by {given.diagnostics.path}."
     words += f" Caution: {complaints}." if complaints else ""
     return [ReportFigure(draw_figure(plot, f"posterior-{k}"), words) for k, plot in enumerate(plots[:MOST_POSTERIORS])]
 

@@ -28,6 +28,7 @@ from discreet.estimators.plots import plot_model
 from discreet.plots import Ellipses, Facts, Plot
 from discreet.plots.plot import format_number, format_percent
 from discreet.records.cells import format_day
+from discreet.report.synthetic_rows import compare_rows
 from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
@@ -66,6 +67,8 @@ def compare_without_privacy(
         warnings.simplefilter("ignore")  # warnings of solvers may depend on the rows
         if hasattr(model, "cells_"):
             return _compare_table(model, X)
+        if hasattr(model, "quality"):
+            return ComparisonWithoutPrivacy(*compare_rows(model, X))
         rows = _rows_inside(model, X)
         targeted = hasattr(model, "coef_") or hasattr(model, "priors_")
         if targeted and (y is None or len(y) != len(rows)):

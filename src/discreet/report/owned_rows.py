@@ -26,7 +26,8 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
     ----------
     model : fitted estimator
     path : str or path
-        A file whose first line has the names of the columns, including those of the model. Rows with a gap are dropped.
+        A file whose first line has the names of the columns, including those of the model. Rows with a gap are dropped,
+        unless a gap is a value of its own for the model.
     """
     numbers, labels = numeric_columns(model), dict(getattr(model, "categories_", {}))
     target = _target(model)
@@ -37,15 +38,18 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
         name: np.array([(read_date if name in dated else _number)(cell) for cell in cells[name]], dtype=np.float64)
         for name in [*numbers, *target]
     }
-    complete = np.logical_and.reduce([np.isfinite(column) for column in columns.values()])
+    gaps = model.releases_[0].declared.get("gaps", [])
+    complete = np.ones(len(cells[wanted[0]]), dtype=bool)
+    for name, column in columns.items():
+        complete &= np.isfinite(column) | (name in gaps)
     for name, values in labels.items():
         known = {str(value): value for value in values}
         columns[name] = np.array([known.get(cell) for cell in cells[name]], dtype=object)
-        complete &= np.array([cell in known for cell in cells[name]], dtype=bool)
+        complete &= np.array([cell in known for cell in cells[name]], dtype=bool) | (name in gaps)
     if not complete.any():
         raise ValueError(f"--compare {Path(path).name}: expected rows with the columns {', '.join(map(repr, wanted))}")
     columns = {name: column[complete] for name, column in columns.items()}
-    if hasattr(model, "cells_"):
+    if hasattr(model, "columns_"):
         return columns | {name: as_dates(columns[name]) for name in dated}
     rows = np.stack([columns[name] for name in numbers], axis=1)
     beside = [*labels, *target]

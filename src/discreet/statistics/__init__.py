@@ -1,7 +1,7 @@
 """Private statistics: counts, sums, means, quantiles, variances, densities, survival curves and more, with intervals.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
-``scales``, ``queries``, ``door``, ``models``, ``plots``.
+Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``guarantees``, ``noise``,
+``records``, ``scales``, ``queries``, ``door``, ``models``, ``plots``.
 
 This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
 through the door. It returns an ``Answer``: a value in the data's own units, ``interval(level)`` for the error that the

@@ -21,7 +21,7 @@ interval is [−1, 1], and the answer says that noise has drowned it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
@@ -38,7 +38,7 @@ from discreet.records import Box
 from discreet.statistics.groups import By
 from discreet.statistics.population import bisect_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
-from discreet.statistics.spreads import Covariance, CovarianceRequest, count_rows
+from discreet.statistics.spreads import Covariance, CovarianceRequest, check_population, count_rows
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -69,24 +69,45 @@ class Correlation(Statistic):
 
     _kind: ClassVar[str] = "spread"
 
+    @property
+    def interval_of(self) -> str:
+        """That of the covariance."""
+        return self.covariance.interval_of
+
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each correlation of these rows that holds it with about this probability.
 
         It accounts for the noise, but not for clipping or for how these people were sampled. Where noise has drowned a
         correlation (``drowned``) it is [−1, 1].
         """
-        probability("level", level)
+        return self._each_pair(
+            level, lambda group, i, j: self._ends(self.measured[group], self.errors[group], i, j, level)
+        )
+
+    def _each_pair(self, level: float, interval: Callable[[int, int, int], tuple[float, float]]) -> tuple[Array, Array]:
+        """Return intervals of all pairs of columns, extended to hold the value; [−1, 1] where noise drowned one."""
         values = np.asarray(self.value).reshape(self.errors.shape[:3])
-        measured = self.measured
         low, high = values.copy(), values.copy()
         lost = self.drowned(level).reshape(values.shape)
         for place in np.ndindex(values.shape):
             group, i, j = place
             if i < j:
-                ends = (-1.0, 1.0) if lost[place] else self._ends(measured[group], self.errors[group], i, j, level)
+                ends = (-1.0, 1.0) if lost[place] else interval(group, i, j)
                 low[group, i, j] = low[group, j, i] = min(ends[0], values[place])
                 high[group, i, j] = high[group, j, i] = max(ends[1], values[place])
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        """Return an interval for each correlation of the population (``deviation_matrices``)."""
+        matrix = self.covariance._matrix
+        if matrix is None:
+            raise ArgumentError(
+                "of",
+                "population",
+                "of='rows', since the releases have no fourth moment; ask again",
+                write="correlation(…, population=True)",
+            )
+        return self._each_pair(level, lambda group, i, j: matrix.correlation_interval(group, i, j, level))
 
     def _ends(self, measured: Array, errors: Array, i: int, j: int, level: float) -> tuple[float, float]:
         """Return the ends for one pair of columns, as the module derives them."""
@@ -104,19 +125,21 @@ class Correlation(Statistic):
     def drowned(self, level: float = 0.95) -> Any:
         """Return for each correlation whether noise has drowned it, so that its interval is [−1, 1].
 
-        That is where the noise of a variance may be more than half of the variance at this level.
+        That is where the noise of a variance may be more than half of the variance at this level, or at one of ½ where
+        this one is lower: no level makes a correlation out of variances that may be negative.
         """
+        outside = min(1.0 - level, 0.5)
         variances = np.diagonal(self.measured, axis1=1, axis2=2)
         lost = np.zeros(variances.shape, dtype=np.bool_)
         for group, column in np.ndindex(variances.shape):
             weights = self.errors[group, column, column]
             most = max(DROWNED * float(variances[group, column]), 0.0)
-            lost[group, column] = self._noise.tail(weights[weights != 0.0].tolist(), most) > 1.0 - level
+            lost[group, column] = self._noise.tail(weights[weights != 0.0].tolist(), most) > outside
         result = lost[:, :, None] | lost[:, None, :]
         result &= ~np.eye(variances.shape[1], dtype=np.bool_)
         return result.reshape(np.shape(self.value))
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number; ``drowned`` says whether its interval is [−1, 1] because of the noise."""
         lost = np.asarray(self.drowned(level)).ravel().tolist()
         return [row | {"drowned": one} for row, one in zip(super().table(level, of), lost, strict=True)]
@@ -124,21 +147,11 @@ class Correlation(Statistic):
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         return [*super()._axes(), ("with", self.columns)]
 
-    def _shown(self) -> str:
-        lost = np.asarray(self.drowned()).reshape(self.errors.shape[:3])
-        pairs = [
-            f"{self.columns[i]} with {self.columns[j]}" + ("" if self.groups is None else f" of {self.groups[group]}")
-            for group, i, j in np.argwhere(lost).tolist()
-            if i < j
-        ]
-        if not pairs:
-            return super()._shown()
-        more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-        return f"{super()._shown()}; drowned by noise: {', '.join(pairs[:3])}{more}"
-
 
 def _independent_errors(covariance: Covariance, box: Box) -> tuple[Array, Array]:
     """Return a covariance as measured, with an axis of groups, and the coefficients of independent noises in it."""
+    if covariance._matrix is not None:
+        return covariance._matrix.covariances, covariance._matrix.errors
     d = box.dimension
     i, j = np.triu_indices(d)
     entry = np.zeros((d, d), dtype=np.int64)
@@ -176,9 +189,10 @@ class CorrelationRequest(ColumnRequest[Correlation]):
     """A request for a correlation matrix: the releases are those of the covariance matrix."""
 
     method: str
+    population: bool = False
 
     def __post_init__(self) -> None:
-        if self.single:
+        if len(self.places) < 2:
             raise ArgumentError("columns", self.scales[0].name, "two columns or more")
         _ = self._covariance  # which refuses what it cannot measure
 
@@ -226,6 +240,7 @@ def correlation(
     by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Correlation]:
@@ -237,6 +252,8 @@ def correlation(
         As in ``mean``.
     method : {"one-shot", "adaptive", "direct"}
         As in ``variance``.
+    population : bool
+        As in ``covariance``, for ``interval(level, of="population")``.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -254,4 +271,5 @@ def correlation(
     >>> bool(0.3 < result.value[0, 1] < 0.7), bool(result.drowned().any())
     (True, False)
     """
-    return CorrelationRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+    options = {"method": method, "population": check_population(population)}
+    return CorrelationRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, **options)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, probability
+from discreet.arguments import ArgumentError, probability
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import describe_count
@@ -26,7 +26,7 @@ from discreet.statistics.counted_columns import CountedColumn, bins_of, name_col
 from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.population import each_interval, largest_clusters, share_interval
 from discreet.statistics.request import Request, statistic, unwrap
-from discreet.statistics.statistic import OF, TABLE_COLUMNS, Statistic, group_facts
+from discreet.statistics.statistic import TABLE_COLUMNS, Statistic, group_facts
 from discreet.statistics.statistic_plots import plot_counts
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Counts(Statistic):
         total = counts.sum(axis=-1, keepdims=True)
         return np.asarray(np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 1.0 / counts.shape[-1]))
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each number of rows that holds it with this probability.
 
         With ``of="rows"`` it accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond
@@ -102,7 +102,7 @@ class Counts(Statistic):
         """
         return None if self.edges is None or self._column is None else tuple(self._column.cells)
 
-    def share_interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def share_interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each share: of these rows, or of the population from which they were sampled.
 
         Shares are those of the categories or bins, within each group where there are groups; for numbers of rows by
@@ -115,7 +115,7 @@ class Counts(Statistic):
         True
         """
         probability("level", level)
-        clusters = 0 if choice("of", of, OF) == "rows" else largest_clusters(self.release.declared)
+        clusters = 0 if self._choose_of(of) == "rows" else largest_clusters(self.release.declared)
         counts, noise = np.asarray(self.value), self._noise
         if counts.ndim == 0:
             raise ArgumentError(
@@ -154,10 +154,10 @@ class Counts(Statistic):
             return [*axes, (axis_name(self._column.name), self._column.cells)]
         return axes if self.labels is None else [*axes, (self.columns[0], self.labels)]
 
-    def _plot(self, level: float) -> Plot:
+    def _plot(self, level: float, of: str) -> Plot:
         kinds = {scale.kind for scale in self._scales}
         labels = self.bin_labels if self.labels is None else self.labels
-        return plot_counts(self, level, labels, self.edges, log="log" in kinds, dated="date" in kinds)
+        return plot_counts(self, level, of, labels, self.edges, log="log" in kinds, dated="date" in kinds)
 
 
 def axis_name(column: str) -> str:
@@ -192,7 +192,7 @@ class Histograms(Counts):
         """Return the dictionary of each column's histogram, by the names of the columns."""
         return {name: one.to_dict() for name, one in zip(self.columns, self._each, strict=True)}
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number, with its column and its bin or category."""
         rows = []
         for name, one in zip(self.columns, self._each, strict=True):
@@ -205,7 +205,7 @@ class Histograms(Counts):
         """Return the same counts as whole numbers that are not negative."""
         return replace(super().whole(), _each=tuple(one.whole() for one in self._each))
 
-    def _plot(self, level: float) -> Plot:
+    def _plot(self, level: float, of: str) -> Plot:
         raise ValueError(f"plot: histograms have an axis each; write answer[{self.columns[0]!r}].plot()")
 
     def _shown(self) -> str:

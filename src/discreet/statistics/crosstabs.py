@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Unpack
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +50,27 @@ from discreet.statistics.statistic import Statistic, group_facts
 Array = NDArray[np.float64]
 Precisions = tuple[float, float, float]
 
-MEASURED = (5.0 / 6.0, 1.0 / 12.0, 1.0 / 12.0)  # shares of the squared budget for cells, row and column totals
+# Squared weights of cells, row and column totals: 5 : ½ : ½ but for 0.3 %, with whole roots, so that sums are exact.
+MEASURED = (361.0, 36.0, 36.0)
 MARGINS = ("rows", "columns", "total")
 
 
 def _margins_of(tables: Array) -> dict[str, Array]:
     """Return the sums of tables of shape (groups, rows, columns)."""
     return {"rows": tables.sum(axis=2), "columns": tables.sum(axis=1), "total": tables.sum(axis=(1, 2))}
+
+
+def _round_cells(table: Array) -> Array:
+    """Return whole numbers whose sum is the rounded sum of a table (the method of largest remainders).
+
+    >>> _round_cells(np.array([[0.6, 1.6], [2.4, 0.0]])).tolist()
+    [[1.0, 2.0], [2.0, 0.0]]
+    """
+    down = np.floor(table)
+    missing = round(float(table.sum())) - int(down.sum())
+    order = np.argsort(-(table - down), axis=None, kind="stable")
+    down.ravel()[order[:missing]] += 1.0
+    return down
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +110,23 @@ class Crosstab(Statistic):
     def margins(self) -> dict[str, Any]:
         """The sums of the counts over columns ("rows"), over rows ("columns"), and over both ("total")."""
         return {name: self._ungrouped(values) for name, values in self._margins().items()}
+
+    def whole(self) -> Self:
+        """Return the same table with whole numbers, whose margins are whole and add up; it costs nothing.
+
+        The sum of all cells is rounded, and the cells are rounded down, but for those that are nearest to the next
+        number: as many as that sum needs.
+
+        >>> from discreet import Category, Schema, statistics
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"ward": ["a", "b"] * 50, "sex": ["f", "f", "m", "m"] * 25})
+        >>> schema = Schema({"ward": Category(["a", "b"]), "sex": Category(["f", "m"])})
+        >>> result = statistics.crosstab(rows, "ward", "sex", epsilon=1.0, schema=schema).whole()
+        >>> bool((result.value == result.value.round()).all()), bool(result.margins["total"] == result.value.sum())
+        (True, True)
+        """
+        tables = self._tables(self.value)
+        return replace(self, value=np.stack([_round_cells(table) for table in tables]).reshape(np.shape(self.value)))
 
     def _tables(self, values: Any) -> Array:
         """Return values with an axis of groups."""
@@ -148,7 +179,7 @@ class Crosstab(Statistic):
         ends = list(self._ends(level))[1:]
         return {name: (self._ungrouped(low), self._ungrouped(high)) for name, low, high in ends}
 
-    def table(self, level: float = 0.95, of: str = "rows", *, margins: bool = False) -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None, *, margins: bool = False) -> list[dict[str, Any]]:
         """Return a row for each number, with its labels, value and interval; ``pandas.DataFrame`` accepts the result.
 
         Parameters
@@ -212,6 +243,10 @@ class MeanCrosstab(Crosstab):
 
     _kind: ClassVar[str] = "location"
 
+    def whole(self) -> Self:
+        """Raise: means are not counts."""
+        raise TypeError("whole: expected counts, and this table has means; write crosstab without values")
+
     def _margins(self) -> dict[str, Array]:
         sums, counts = _margins_of(self._cut_sums), _margins_of(self._tables(self.counts))
         return {name: _means(sums[name], counts[name], self._scale) for name in MARGINS}
@@ -231,6 +266,11 @@ class MeanCrosstab(Crosstab):
                 ends[(slice(None), *place)] = ratio_interval(noise, weights, *pair, level, terms=terms[name])
             low, high = (_own_units(np.clip(end, -1.0, 1.0), self._scale) for end in ends)
             yield name, np.minimum(low, value), np.maximum(high, value)
+
+    def drowned(self, level: float = 0.95) -> Any:
+        """Return for each mean whether noise has drowned it: every value within the bounds may be that of the rows."""
+        (low, high), (least, most) = self.interval(level), self._scale.own_ends
+        return (low <= least) & (high >= most)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each mean of these rows, clipped to the bounds, as ``Mean.interval`` does."""

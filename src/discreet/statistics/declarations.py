@@ -71,7 +71,7 @@ class SchemaCheck(Statistic):
         measured = self.value if self.measured is None else self.measured
         return replace(self, value=round_counts(measured), measured=measured)
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number, without the states that a category cannot have."""
         labels = self.columns[self.numbers :]
         impossible = [(name, state) for name in labels for state in self.states[1:3]]

@@ -56,7 +56,7 @@ class Extreme(Quantile):
             return f"the {level:.2%} quantile, since the smallest value itself is that of a single row"
         return f"the {level:.2%} quantile, since the largest value itself is that of a single row"
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number; ``quantile`` is the level of the quantile that was drawn."""
         return [row | {"quantile": self.levels[0]} for row in super().table(level, of)]
 

@@ -22,6 +22,11 @@ By = str | int | Sequence[str | int]  # the columns that define groups, as users
 MOST = 10_000
 
 
+def ask_groups(groups: Groups | None, query: Query) -> Query:
+    """Return a query about all groups at once, or the query itself where there are none."""
+    return query if groups is None else groups.ask(query)
+
+
 def name_groups(by: By | None, curator: Curator) -> tuple[str, ...]:
     """Return the names of the columns that define groups; raise where one is not a column of categories."""
     several = [] if by is None else list(by) if isinstance(by, list | tuple) else [by]

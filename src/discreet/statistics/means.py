@@ -27,11 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, probability
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits, NoiseDistribution
+from discreet.notebook import format_cell
 from discreet.queries.adaptors import Within
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.question import Query
@@ -49,6 +50,7 @@ Array = NDArray[np.float64]
 
 COUNTED = 0.25  # a², the share of the budget for the count
 RANGE = 0.25  # share of ε that finds a range where bounds are loose
+MOST_CUT = 0.25  # largest rank from an end, as a share of the rows, at which that range is looked for
 SQUARED, SQUARED_COUNTED = 1.0 / 9.0, 1.0 / 16.0  # share of the squares relative to the sum's, where they are measured
 TRIMMING = 0.4  # share of ε for the two quantiles of a trimmed mean
 GUESS = 1000  # rows, where their number is private; only accuracy depends on it
@@ -59,6 +61,7 @@ class Mean(Statistic):
     """A private mean: the geometric mean of a log column, and days since 1970-01-01 for dates."""
 
     _boxes: tuple[Box, ...]  # the bounds of clipping, on the measured scale: one for each column, or one for all
+    _cut: float = 0.0  # where bounds were loose: the share of rows that may lie beyond each end; 1 for any number
 
     _kind: ClassVar[str] = "location"
 
@@ -74,7 +77,37 @@ class Mean(Statistic):
             own.append(Box(*(to_own_units(np.asarray(end), these) for end in (box.low, box.high))))
         return tuple(own)
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which means noise has drowned; and what was cut where bounds were loose, by which public rule."""
+        cut = zip(self._scales, self._boxes, strict=True) if self._cut else ()
+        return (*super().notes, *(self._describe_cut(scale, box) for scale, box in cut))
+
+    def drowned(self, level: float = 0.95) -> Any:
+        """Return for each mean whether noise has drowned it: every value within the bounds may be that of the rows."""
+        probability("level", level)
+        releases = self.releases[-len(self._boxes) :]
+        each = [_is_drowned(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
+        return np.concatenate(each, axis=1).reshape(np.shape(self.value))
+
+    def _describe_cut(self, scale: ColumnScale, box: Box) -> str:
+        low, high = (float(np.asarray(end)[0]) for end in (box.low, box.high))
+        first, last = (format_cell(scale.shown(float(scale.to_own(np.array(end))))) for end in (low, high))
+        ends = [f"below {first}"] * (low > scale.low) + [f"above {last}"] * (high < scale.high)
+        if not ends:
+            return f"{scale.name}: nothing was cut within its declared bounds"
+        if self._cut >= 1.0:
+            return (
+                f"{scale.name}: cut to [{first}, {last}], found with so much noise that it may miss most rows; write a "
+                "larger epsilon, or narrower bounds"
+            )
+        return (
+            f"{scale.name}: cut to [{first}, {last}], a range found with noise so that about {100.0 * self._cut:.2g} % "
+            f"of the rows at most lie {', and as many '.join(ends)}; where a tail is long, the mean of all rows is "
+            "farther out, and the interval does not account for that"
+        )
+
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each mean of rows clipped to ``bounds`` that holds it with this probability.
 
         With ``of="rows"`` it is about the mean of these rows and accounts for the noise. With ``of="population"`` it is
@@ -86,11 +119,16 @@ class Mean(Statistic):
         """
         return super().interval(level, of)
 
+    @property
+    def interval_of(self) -> str:
+        """What the intervals are about: the population where second moments were measured for it."""
+        return "population" if "square" in self.release.parts else "rows"
+
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         return self._each_interval(_interval, level)
 
     def _population_interval(self, level: float) -> tuple[Any, Any]:
-        if "square" not in self.release.parts:
+        if self.interval_of == "rows":
             raise ArgumentError(
                 "of",
                 "population",
@@ -121,10 +159,15 @@ class Mean(Statistic):
         return [scale.name for scale in self._scales if scale.kind == "log"]
 
     def _extra_cells(self, labels: dict[str, Any]) -> dict[str, Any]:
-        if not self._geometric:
-            return {}
+        cells: dict[str, Any] = {}
         scale = self._scale_of(labels)
-        return {"statistic": "geometric mean" if scale is not None and scale.kind == "log" else "mean"}
+        if self._geometric:
+            cells["statistic"] = "geometric mean" if scale is not None and scale.kind == "log" else "mean"
+        if self._cut and scale is not None:
+            box = self._boxes[self._scales.index(scale)]
+            ends = (float(scale.to_own(np.asarray(end))[0]) for end in (box.low, box.high))
+            cells |= zip(("cut_below", "cut_above"), map(scale.shown, ends), strict=True)
+        return cells
 
     def _shown(self) -> str:
         shown, geometric = super()._shown(), self._geometric
@@ -172,6 +215,17 @@ def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
             lower[place], upper[place] = ratio_interval(noise, (a, b), total, count, level, edge=edge)
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
     return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
+
+
+def _is_drowned(release: Release, box: Box, level: float) -> NDArray[np.bool_]:
+    """Return where ``_interval`` has all values within the bounds: both ends are possible."""
+    sums, counts, rows = _sums(release)
+    noise, b = release.noise, release.parts["first"].weight
+    assert noise is not None  # additive
+    edge, number = 1.0 / math.sqrt(box.dimension), rows if counts is None else counts
+    both = [1.0 / b] if counts is None else [1.0 / b, edge / release.parts["count"].weight]
+    distances = np.maximum(np.abs(sums - edge * number), np.abs(sums + edge * number)).ravel().tolist()
+    return np.array([noise.tail(both, one) >= 1.0 - level for one in distances], dtype=np.bool_).reshape(sums.shape)
 
 
 def ratio_interval(
@@ -253,13 +307,13 @@ class AnyMeanRequest(ColumnRequest[Mean]):
         scale = Scale(column.low, column.high)
         return Quantiles(self.curator.space, place, scale, (RankTarget(q, 0, 0, scale.count),), weights=self.weights)
 
-    def answer(self, releases: list[Release], boxes: list[Box]) -> Mean:
+    def answer(self, releases: list[Release], boxes: list[Box], cut: float = 0.0) -> Mean:
         """Return the means from the last releases, one release for each box, each mean clipped to its box."""
         means = []
         for release, box in zip(releases[-len(boxes) :], boxes, strict=True):
             sums, _, rows = _sums(release)
             means.append(np.clip(np.asarray(box.from_unit(sums / rows)), np.asarray(box.low), np.asarray(box.high)))
-        return self.kind.from_values(np.concatenate(means, axis=1), self, releases, _boxes=tuple(boxes))
+        return self.kind.from_values(np.concatenate(means, axis=1), self, releases, _boxes=tuple(boxes), _cut=cut)
 
 
 class MeanRequest(AnyMeanRequest):
@@ -290,18 +344,7 @@ class GeometricMeanRequest(MeanRequest):
     def from_columns(cls, data: Any, columns: Any, *given: Any, **more: Any) -> Self:
         """Make a request whose columns are all on a log scale; raise where one cannot be."""
         result = super().from_columns(data, columns, *given, **more)
-        linear = [scale for scale in result.scales if scale.kind != "log"]
-        for scale in linear:
-            if scale.kind == "date" or scale.low <= 0.0 or not isinstance(result.curator.space, Box):
-                raise ArgumentError(
-                    "columns",
-                    scale.name,
-                    "a column on a log scale, or of numbers with bounds above 0",
-                    write=f"for example Number(1, 1000, log=True) for {scale.name!r}",
-                )
-        if not linear:
-            return result
-        curator = result.curator.on_log_scale([scale.name for scale in linear])
+        curator = result.curator.on_log_scale([scale.name for scale in result.scales])
         scales = tuple(check_scale(curator, place) for place in result.places)
         return replace(result, curator=curator, scales=scales)
 
@@ -321,11 +364,16 @@ class LooseMeanRequest(AnyMeanRequest):
         number = len(self.places)
         return (*self.selection_losses(RANGE, 2 * number), *self.additive_losses(1.0 - RANGE, number))
 
+    @staticmethod
+    def _share(rows: float, eta: float) -> float:
+        """Return the rank of the class's proof, as a share of the rows."""
+        return 2.0 * (math.log(rows) + 12.0) / (eta * rows)
+
     def plan(self) -> Inquiry[Mean]:
         """Return the quantiles, and sums over the declared bounds in place of the sums over the ranges to be found."""
         rows = float(max(self.curator.size.units or GUESS, 2))
         eta = self.selection_losses(RANGE, 2 * len(self.places))[0].epsilon
-        share = min(max(2.0 * (math.log(rows) + 12.0) / (eta * rows), 1.0 / rows), 0.25)
+        share = min(max(self._share(rows, eta), 1.0 / rows), MOST_CUT)
         further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
         columns = list(zip(self.places, self.scales, strict=True))
         questions = [self.quantile(*column, q) for column in columns for q in (share, 1.0 - share)]
@@ -342,7 +390,8 @@ class LooseMeanRequest(AnyMeanRequest):
                 wider = further * (most - least)
                 boxes.append(_inner_box(max(scale.low, least - wider), min(scale.high, most + wider), scale))
                 releases.append(measure(total(place, boxes[-1])))
-            return self.answer(releases, boxes)
+            seen = max(float(_sums(releases[-1])[2].sum()), 2.0)  # public or released, of all groups
+            return self.answer(releases, boxes, share if self._share(seen, eta) <= MOST_CUT else 1.0)
 
         whole = [total(place, Box([scale.low], [scale.high])) for place, scale in columns]
         return self.make_inquiry([*questions, *whole], answer, "mean")
@@ -434,7 +483,7 @@ def mean(
         Whether the bounds are much wider than the range of most rows. If so, a quarter of ε finds that range, each
         column is clipped to it (``bounds`` of the answer), and the remaining noise is relative to its width. For a
         column with a long tail the mean of the clipped rows is smaller than that of all rows; ``interval`` does not
-        account for that.
+        account for that, and ``notes`` of the answer say what was cut.
     population : bool
         Whether to measure the second moments as well, for ``interval(level, of="population")``. The noise of the mean
         grows: under replace-one by 2 % (Laplace) or not at all (Gaussian), where the number of rows is public; else by

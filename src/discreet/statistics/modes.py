@@ -63,7 +63,7 @@ class MostFrequent(Statistic):
         """Raise, since a category has no interval; ``rows_behind(level)`` says how sure it is."""
         raise ValueError(f"interval: a category has none; write rows_behind({level!r}), which says how sure it is")
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each group: its labels, the category, and by how many rows it may be behind."""
         about = {} if self.which_rows is None else {"which_rows": self.which_rows}
         behind = {"rows_behind": self.rows_behind(level)}
@@ -72,7 +72,7 @@ class MostFrequent(Statistic):
         pairs = zip(self.groups, self.value.tolist(), strict=True)
         return [self._group_cells(group) | {"value": one} | behind | about for group, one in pairs]
 
-    def _plot(self, level: float) -> Plot:
+    def _plot(self, level: float, of: str) -> Plot:
         several = [self.value] if self.groups is None else self.value.tolist()
         chosen = np.array([[float(one == category) for category in self.categories] for one in several])
         rows = ["all rows"] if self.groups is None else [label_text(group) for group in self.groups]

@@ -8,7 +8,8 @@ coefficients 1 − p and −p. The interval consists of all p in [0, 1] for whic
 
     P(|noise| ≥ |(1 − p)·Ỹ − p·Z̃|) ≥ 1 − level.
 
-It holds the share with probability ``level`` (Fieller 1954), however few rows there are.
+It holds the share with probability ``level`` (Fieller 1954), however few rows there are. For the population the
+sampling error is added to the noise; nothing further is released (``population``, "A share").
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, probability, suggest_name
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, suggest_name
 from discreet.door import Curator, Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
@@ -33,7 +34,7 @@ from discreet.records.cells import category_key
 from discreet.records.declared.conditions import And, Membership, Not, NumberComparison, quote_name
 from discreet.scales import place_of
 from discreet.statistics.groups import By, Groups, name_groups
-from discreet.statistics.population import bisect_boundary
+from discreet.statistics.population import largest_clusters, share_interval
 from discreet.statistics.request import Request, check_weights, statistic, unwrap
 from discreet.statistics.statistic import Statistic, group_facts
 
@@ -57,27 +58,18 @@ class Proportion(Statistic):
 
         It accounts for the noise, for the rows that count (``which_rows``), but not for how these people were sampled.
         """
-        probability("level", level)
-        values, noise = np.atleast_1d(np.asarray(self.value)), self._noise
-        counts = self.release["counts"].reshape(len(values), -1)
-        if counts.shape[1] == 1:
-            rows = float(max(self.release.size.rows or 0, 1))
-            half = noise.half_width(level) / rows
-            share = counts[:, 0] / rows
-            ends = np.minimum(share - half, values), np.maximum(share + half, values)
-            return self._reshape(np.clip(ends[0], 0.0, 1.0)), self._reshape(np.clip(ends[1], 0.0, 1.0))
-        low, high = np.empty(len(values)), np.empty(len(values))
-        for place, (met, unmet) in enumerate(counts.tolist()):
+        return self._each_interval(level, clusters=0)
 
-            def outside(p: float, met: float = met, unmet: float = unmet) -> bool:
-                return noise.tail([1.0 - p, p], abs((1.0 - p) * met - p * unmet)) < 1.0 - level
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        """Return an interval for each share of the population from which these rows were sampled."""
+        return self._each_interval(level, largest_clusters(self.release.declared))
 
-            low[place] = bisect_boundary(float(values[place]), 0.0, outside)
-            high[place] = bisect_boundary(float(values[place]), 1.0, outside)
-        return self._reshape(low), self._reshape(high)
-
-    def _reshape(self, values: Array) -> Any:
-        return values if self.groups is not None else unwrap(values[0])
+    def _each_interval(self, level: float, clusters: int) -> tuple[Any, Any]:
+        counts = self.release["counts"].reshape(np.size(self.value), -1)
+        rows = float(max(self.release.size.rows or 0, 1)) if counts.shape[1] == 1 else None
+        ends = [share_interval(self._noise, met, 0, rows, clusters, level) for met in counts]
+        low, high = np.array(ends).T
+        return (low, high) if self.groups is not None else (unwrap(low[0]), unwrap(high[0]))
 
 
 @dataclass(frozen=True, kw_only=True)

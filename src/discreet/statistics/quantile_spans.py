@@ -19,8 +19,12 @@ only make it smaller.
 
 **Where rows are not evenly spread** the interval is approximate. If one of x₋ and x₊ is more than ``LOPSIDED`` times
 as far from v as the other, there may be a gap on that side, and the interval reaches to that point itself. So it does
-on both sides if they are apart by more than a share ``FAR`` of the bounds. Where the column has a step, the ends are
-rounded outwards.
+on both sides if they are apart by more than a share ``FAR`` of the bounds.
+
+**Where the column has a step**, many rows have equal values, and the ends are rounded outwards. For λ ≤ 1 that is
+enough: x₊ itself has the rank q·n + h + T at least. For λ > 1 the interval reaches beyond x₊, to rows of which the
+draws say nothing. If x₊ = v, all rows between these ranks have the value v, and λ·0 would stay there. So the distance
+of x₊ from v counts as one step at least, as if the rows up to x₊ were those of the value v.
 
 **Where rows are too few** for ε and for the width of the bounds, the mechanism draws anywhere: between the outermost
 row and a bound there are so many candidates that together they outweigh those near the quantile. A rank error of all
@@ -98,7 +102,7 @@ class QuantileSpans:
 
     def _one(self, group: int, place: int, level: float, population: bool) -> tuple[float, float]:
         """Return both ends for one quantile, before they are rounded."""
-        least, most, _ = self.grid
+        least, most, step = self.grid
         q, rows, reach = self.levels[place], max(float(self.rows[group, 0]), 1.0), float(self.reaches[place])
         scales, v = self.scales[group][place], float(self.values[group, place])
         down, up = v - float(self.below[group, place]), float(self.above[group, place]) - v
@@ -111,6 +115,8 @@ class QuantileSpans:
             factor = max(factor, 1.0)
         if down < 0.0 and up < 0.0:
             return least, most
+        if step is not None and factor > 1.0:
+            down, up = (side if side < 0.0 else max(side, step) for side in (down, up))
         wider = max(factor, 1.0)
         low = v - (max(-down, up) * wider if down < 0.0 else down * (wider if down > LOPSIDED * up else factor))
         high = v + (max(-up, down) * wider if up < 0.0 else up * (wider if up > LOPSIDED * down else factor))

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, iterable, probability
+from discreet.arguments import UNSHOWN, ArgumentError, choice, iterable, probability
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
@@ -74,14 +74,14 @@ class Quantile(Statistic):
 
     _kind: ClassVar[str] = "location"
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and, where it was drawn, its interval."""
         if self.ends is not None:
             return super().table(level, of)
         rows = replace(self, ends=(self.value, self.value), level=0.95, _spans=None).table(level=0.0)
         return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in rows]
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each quantile that holds it with this probability.
 
         What they are made of was drawn together with the values, for one level; they can have lower ones. With
@@ -490,16 +490,16 @@ class QuantileRangeRequest(AnyQuantileRequest[QuantileRange]):
 
 def _check_levels(name: str, levels: Any) -> tuple[float, ...]:
     """Return the levels as floats, in their given order; raise where they are not distinct numbers from 0 to 1."""
-    one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
-    several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
-    accepted = f"{name}: expected {one if name == 'q' else several}"
+    one = "one number from 0 to 1", "for example 0.9, or quantiles(…) for several"
+    several = "numbers from 0 to 1, each once", "for example [0.25, 0.5, 0.75], or quantile(…) for one"
+    refusal = ArgumentError(name, UNSHOWN, *(one if name == "q" else several))
     numbers: list[Any] = list(levels) if iterable(levels) and not isinstance(levels, str) else []
     real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
     if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
-        raise ValueError(accepted)
+        raise refusal
     result = tuple(float(number) for number in numbers)
     if len(set(result)) != len(result):
-        raise ValueError(accepted)
+        raise refusal
     return result
 
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, get_args, g
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_value, integer, iterable, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive, probability
 from discreet.door import Curator, open_rows
 from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
@@ -32,9 +32,9 @@ from discreet.queries.counts.grids import Grid
 from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.declared.bounds import is_pair
-from discreet.records.opening import is_array
+from discreet.records.given_data import is_array
 from discreet.scales import ColumnScale, place_of
-from discreet.statistics.groups import By, Groups, name_groups
+from discreet.statistics.groups import By, Groups, ask_groups, name_groups
 
 GUESSED_ROWS = 1000
 
@@ -56,7 +56,8 @@ def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
 def log_error(inquiry: Inquiry[Any]) -> float:
     """Return the mean logarithm of the variance of the noise over the questions of an inquiry, from public numbers.
 
-    A question that selects, without additive noise, counts with 1/ε².
+    The noise is that on the part with the largest weight, as a release shows it. A question that selects, without
+    additive noise, counts with 1/ε².
 
     >>> from discreet import statistics
     >>> plans = [statistics.count.plan([1.0], epsilon=1.0, delta=delta, bounds=(0, 1), neighbors="add-remove")
@@ -68,7 +69,10 @@ def log_error(inquiry: Inquiry[Any]) -> float:
     for question, loss in inquiry.asked:
         if (id(question), loss) not in errors:
             noise = inquiry.curator.plan(question, loss, bits=inquiry.bits).noise
-            errors[id(question), loss] = -2.0 * math.log(loss.pure) if noise is None else math.log(noise.variance)
+            parts = question.parts.values() if isinstance(question, Query) else ()
+            weight = max((part.weight for part in parts), default=1.0)
+            spread = 1.0 / loss.pure**2 if noise is None else noise.variance / weight**2
+            errors[id(question), loss] = math.log(spread)
     return math.fsum(errors[id(question), loss] for question, loss in inquiry.asked) / len(inquiry.losses)
 
 
@@ -244,15 +248,17 @@ class ColumnRequest(Request[Result]):
             several = [columns] if single else list(columns)
             for name in several:
                 if isinstance(name, str) and name in curator.category_columns:
-                    raise ValueError(
-                        f"{cls.argument}={name!r}: expected a column of numbers, and this one has categories; write "
-                        f"histogram to count them, by={name!r} for groups, or declare it as a Number"
+                    raise ArgumentError(
+                        cls.argument,
+                        name,
+                        "a column of numbers, and this one has categories",
+                        write=f"histogram to count them, by={name!r} for groups, or declare it as a Number",
                     )
             named = [curator.columns[place_of(cls.argument, name, curator.columns)] for name in several]
         if not named or len(set(named)) != len(named):
-            raise ValueError(f"{cls.argument}={columns!r}: expected at least one column, each once")
+            raise ArgumentError(cls.argument, columns, "at least one column, each once")
         if len(named) > 1 and (cls.one or (columns is None and cls.argument == "column")):
-            raise ValueError(f"{cls.argument}={format_value(columns)}: expected one of {', '.join(map(repr, named))}")
+            raise ArgumentError(cls.argument, columns, f"one of {', '.join(map(repr, named))}")
         return named, single
 
     @cached_property
@@ -270,7 +276,7 @@ class ColumnRequest(Request[Result]):
         asked: Query = OfColumns(query, self.curator.space, tuple(self.places if places is None else places))
         if self.weights is not None:
             asked = Weighted(asked, *self.weights)
-        return asked if self.groups is None else self.groups.ask(asked)
+        return ask_groups(self.groups, asked)
 
     def additive_losses(self, share: float, number: int = 1) -> tuple[Loss, ...]:
         """Return equal losses for sums that together cost a share of ε and δ: Laplace if δ = 0, else Gaussian."""
@@ -344,6 +350,25 @@ class RegisteredStatistic:
 
 
 STATISTICS: dict[str, RegisteredStatistic] = {}
+UNKNOWN = {  # what to write in place of an argument that only some statistics have
+    "by": "has no groups; ask about one group at a time: where=\"ward == 'surgery'\" of a StatisticalDatabase, or "
+    "curator.where(…)",
+    "weights": "takes no weights; ask for one that does, such as mean, proportion or quantiles",
+    "population": "takes no population=True; interval(level, of='population') says whether its releases allow it",
+}
+
+
+def explain_unknown(name: str, argument: str, taken: Iterable[str]) -> str:
+    """Return the message about an argument that a statistic does not have.
+
+    >>> explain_unknown("density", "weights", ["column"])
+    'weights: density takes no weights; ask for one that does, such as mean, proportion or quantiles'
+    """
+    if argument == "by" and "between" in taken:
+        return f"by: {name} compares groups; write between=[…] with all the columns that define them"
+    if argument in UNKNOWN:
+        return f"{argument}: {name} {UNKNOWN[argument]}"
+    return f"{argument}: not an argument of {name}, which takes {', '.join(taken)}"
 
 
 def statistic(
@@ -355,8 +380,13 @@ def statistic(
     """
 
     def register(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
+        taken = inspect.signature(request).parameters
+
         @wraps(request)
         def plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+            for argument in UNKNOWN:
+                if argument in kwargs and argument not in taken:
+                    raise TypeError(explain_unknown(request.__name__, argument, taken))
             return request(*args, **kwargs).plan_with_less_noise()
 
         function = planned(plan)

@@ -31,7 +31,8 @@ of an entry is centred at its measured value, and extended to include the projec
 mean of the squared deviations u = (x − m̂)² together with that of u² (the query ``DeviationSquares``). So a variance is
 a mean, of u, and has the intervals of a mean with its noise and its sampling error (``population``). The mean of u is
 above the variance by (m̂ − μ)². This has the expectation v, the variance of m̂, which is subtracted, and a standard
-deviation of √2·v (√5·v for Laplace noise), which is added to the error as if it were normal.
+deviation of √2·v (√5·v for Laplace noise), which is added to the error as if it were normal. Covariances and
+correlations have the same with products of deviations (``deviation_matrices``).
 """
 
 from __future__ import annotations
@@ -54,11 +55,12 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.noisy_sums import clip_eigenvalues, noise_std, released_rows
 from discreet.noise import Bits
-from discreet.queries.moments.deviations import DeviationSquares
+from discreet.queries.moments.deviations import DeviationProducts, DeviationSquares
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query
 from discreet.records import Box
+from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
 from discreet.statistics.population import each_interval, largest_clusters, mean_interval
 from discreet.statistics.request import ColumnRequest, Request, planning_rows, reshape_values, statistic, unwrap
@@ -97,6 +99,7 @@ class Covariance(Statistic):
     coefficients: Array
     least: float
     _deviations: tuple[Deviations, ...] = ()  # of each column, where the population was asked about
+    _matrix: DeviationMatrix | None = None  # of all columns, where that of a matrix was
 
     _kind: ClassVar[str] = "spread"
     _days: ClassVar[str] = "days²"
@@ -105,29 +108,44 @@ class Covariance(Statistic):
         matrix = self.least < 0.0
         return super()._axes() + ([("with", self.columns)] if matrix else [])
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each value that holds it with about this probability.
 
         With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
         direct method it holds with at least this probability. With ``of="population"`` it is about the population from
-        which they were sampled, and accounts for the sampling too; this needs ``variance(…, population=True)``. Neither
-        accounts for clipping.
+        which they were sampled, and accounts for the sampling too; this needs ``population=True`` when it is asked for.
+        Neither accounts for clipping.
         """
         return super().interval(level, of)
 
+    @property
+    def interval_of(self) -> str:
+        """What the intervals are about: the population where fourth moments were measured for it."""
+        return "population" if self._deviations or self._matrix is not None else "rows"
+
     def _population_interval(self, level: float) -> tuple[Any, Any]:
+        if self._matrix is not None:
+            return self._matrix_interval(self._matrix, level, population=True)
         if not self._deviations:
             raise ArgumentError(
                 "of",
                 "population",
-                "of='rows', since the releases have no fourth moment; ask for variances",
-                write="variance(…, population=True)",
+                "of='rows', since the releases have no fourth moment; ask again",
+                write=f"{'covariance' if self.least < 0.0 else 'variance'}(…, population=True)",
             )
         ends = [one.population_interval(level) for one in self._deviations]
         low, high = (np.concatenate(side, axis=1) for side in zip(*ends, strict=True))
         return self._shaped(low), self._shaped(high)
 
+    def _matrix_interval(self, matrix: DeviationMatrix, level: float, *, population: bool) -> tuple[Any, Any]:
+        value = np.asarray(self.value)
+        low, high = (end.reshape(value.shape) for end in matrix.interval(level, population=population))
+        least = np.where(np.eye(value.shape[-1]) == 1.0, 0.0, -np.inf)
+        return np.minimum(np.maximum(low, least), value), np.maximum(high, value)
+
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
+        if self._matrix is not None:
+            return self._matrix_interval(self._matrix, level, population=False)
         if self._deviations:
             ends = [one.rows_interval(level) for one in self._deviations]
             low, high = (np.concatenate(side, axis=1) for side in zip(*ends, strict=True))
@@ -154,13 +172,25 @@ class StandardDeviation(Statistic):
 
     _kind: ClassVar[str] = "spread"
 
+    @property
+    def interval_of(self) -> str:
+        """That of the variance."""
+        return self.variance.interval_of
+
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each value of these rows: the square roots of the ends of the variance's.
 
         It holds as often as that of the variance, and accounts for the noise, but not for clipping or for how these
         people were sampled.
         """
-        low, high = self.variance.interval(level)
+        return self._roots(self.variance.interval(level, of="rows"))
+
+    def _population_interval(self, level: float) -> tuple[Any, Any]:
+        return self._roots(self.variance.interval(level, of="population"))
+
+    @staticmethod
+    def _roots(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+        low, high = ends
         return unwrap(np.sqrt(low)), unwrap(np.sqrt(high))
 
 
@@ -171,14 +201,19 @@ class SpreadRequest(ColumnRequest[Covariance]):
     Attributes
     ----------
     method : str
+    population : bool
+        Whether deviations from a mean that is measured first are asked for, for intervals about the population.
     """
 
     method: str
+    population: bool = False
 
     matrix: ClassVar[bool]
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
+        if self.population and self.method != "one-shot":
+            raise ArgumentError("method", self.method, "'one-shot' with population=True")
         plain = self.groups is None and self.weights is None
         if choice("method", self.method, METHODS) == "adaptive" and not (self.guarantee.delta and plain):
             raise ArgumentError("method", "adaptive", "delta above 0, and neither groups nor weights")
@@ -214,6 +249,15 @@ class SpreadRequest(ColumnRequest[Covariance]):
         """Return the questions of the method."""
         plans = {"one-shot": self.plan_one_release, "adaptive": self.plan_rounds, "direct": self.plan_direct}
         return plans[self.method]()
+
+    @property
+    def _mean_share(self) -> float:
+        """The share of ε for the means: more where there is so much noise that the squares of their errors matter."""
+        guarantee = self.guarantee
+        budget = normal_mu(guarantee.epsilon, guarantee.delta) if guarantee.delta else guarantee.epsilon
+        groups = 1 if self.groups is None else len(self.groups)
+        each = planning_rows(self.curator, None) * budget / (groups * len(self.places))
+        return min(max(math.sqrt(8.0 / each), 0.15), 0.4)
 
     @abstractmethod
     def plan_one_release(self) -> Inquiry[Covariance]:
@@ -333,25 +377,11 @@ class Deviations:
         return np.clip(low, 0.0, value), np.maximum(high, value)
 
 
-@dataclass(frozen=True, kw_only=True)
 class VarianceRequest(SpreadRequest):
-    """A request for variances.
-
-    Attributes
-    ----------
-    population : bool
-        Whether squared deviations and their squares are measured, for intervals about the population.
-    """
-
-    population: bool = False
+    """A request for variances."""
 
     matrix: ClassVar[bool] = False
     name: ClassVar[str] = "variance"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.population and self.method != "one-shot":
-            raise ArgumentError("method", self.method, "'one-shot' with population=True")
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -360,15 +390,6 @@ class VarianceRequest(SpreadRequest):
             return super().losses
         number = len(self.places)
         return (*self.additive_losses(self._mean_share, number), *self.additive_losses(1.0 - self._mean_share, number))
-
-    @property
-    def _mean_share(self) -> float:
-        """The share of ε for the means: more where there is so much noise that the squares of their errors matter."""
-        guarantee = self.guarantee
-        budget = normal_mu(guarantee.epsilon, guarantee.delta) if guarantee.delta else guarantee.epsilon
-        groups = 1 if self.groups is None else len(self.groups)
-        each = planning_rows(self.curator, None) * budget / (groups * len(self.places))
-        return min(max(math.sqrt(8.0 / each), 0.15), 0.4)
 
     def plan_deviations(self) -> Inquiry[Covariance]:
         """Return a question for the mean of each column, and one for its squared deviations."""
@@ -449,6 +470,7 @@ class StandardDeviationRequest(ColumnRequest[StandardDeviation]):
     """A request for standard deviations: the releases are those of the variances."""
 
     method: str
+    population: bool = False
 
     def __post_init__(self) -> None:
         _ = self._variance  # which refuses what it cannot measure
@@ -483,10 +505,55 @@ class CovarianceRequest(SpreadRequest):
     def __post_init__(self) -> None:
         if self.single:
             raise ArgumentError("columns", self.scales[0].name, "two columns or more; of one, write variance(…)")
+        if self.population and not isinstance(self.curator.space, Box):
+            raise ArgumentError("population", True, "bounds for each column", write="a Box, or population=False")
         super().__post_init__()
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses; for the population those of the means, and of products of deviations from them."""
+        if not self.population:
+            return super().losses
+        return (*self.additive_losses(self._mean_share), *self.additive_losses(1.0 - self._mean_share))
+
+    def plan_deviations(self) -> Inquiry[Covariance]:
+        """Return a question for the means of all columns, and one for the products of deviations from them."""
+        box, d, counted = self.box, len(self.places), self.rows is None
+        by, groups = ((), 1) if self.groups is None else (self.groups.sizes, len(self.groups))
+        means = self.query(Moments(box, (0.25, 0.75, 0.0) if counted else (0.0, 1.0, 0.0)))
+        weights = (d / 3.0, 1.0, 1.0 / 16.0) if counted else (1.0, 1.0, 1.0 / 9.0)
+
+        def products(centers: Array) -> Query:
+            return self.query(DeviationProducts(box, counted, weights, tuple(map(tuple, centers.tolist())), by))
+
+        def answer(measure: Measure) -> Covariance:
+            first = measure(means)
+            low, high, scale = (np.asarray(end) for end in (box.low, box.high, box.scale))
+            rows, a = count_rows(first)
+            m = np.clip(first["first"].reshape(-1, d) / rows, -1.0, 1.0)
+            centers = np.clip(np.asarray(box.from_unit(m)), low, high)
+            noise = first.noise
+            assert noise is not None  # additive
+            own = np.eye(d) / first.parts["first"].weight ** 2 + m[:, :, None] * m[:, None, :] / a**2
+            v = noise.variance * own * np.outer(scale, scale) / (rows**2)[:, :, None]
+            v = np.clip(v, -np.outer(high - low, high - low) / 4.0, np.outer(high - low, high - low) / 4.0)
+            sizes = np.sqrt(np.diagonal(v, axis1=1, axis2=2))
+            spread = np.where(np.eye(d) == 1.0, math.sqrt(2.0 if noise.normal else 5.0), 1.0)
+            second = measure(products(centers))
+            reaches = np.maximum(centers - low, high - centers)
+            matrix = DeviationMatrix(second, reaches, v, spread * sizes[:, :, None] * sizes[:, None, :])
+            measured = matrix.covariances
+            result = clip_eigenvalues(measured / matrix.outer, 0.0, math.inf) * matrix.outer
+            answered = self.answer(result, np.zeros((*measured.shape, 1)), centers, [first, second], measured)
+            return replace(answered, _matrix=matrix)
+
+        whole = products(np.broadcast_to(np.asarray(box.center), (groups, d)))
+        return self.make_inquiry([means, whole], answer, self.name)
 
     def plan_one_release(self) -> Inquiry[Covariance]:
         """Return one query of moments, its shares of the budget chosen as in ``models.spectral.one_release``."""
+        if self.population:
+            return self.plan_deviations()
         box, d = self.box, len(self.places)
         shares = np.array([0.5 / d if self.rows is None else 0.0, 1.0 / math.sqrt(d), 1.0])
         a2, b2, c2 = (shares / shares.sum()).tolist()
@@ -517,6 +584,13 @@ class CovarianceRequest(SpreadRequest):
             return self.answer(value[None], noises, None, [release], (matrix * outer)[None])
 
         return self.make_inquiry([question], answer, self.name)
+
+
+def check_population(population: Any) -> bool:
+    """Return whether intervals about the population are wanted; raise where it is not a bool."""
+    if not isinstance(population, bool):
+        raise ArgumentError("population", population, "True or False")
+    return population
 
 
 def count_rows(release: Release) -> tuple[Array, float]:
@@ -612,9 +686,7 @@ def variance(
     >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
     True
     """
-    if not isinstance(population, bool):
-        raise ArgumentError("population", population, "True or False")
-    options: dict[str, Any] = {"method": method, "population": population}
+    options = {"method": method, "population": check_population(population)}
     return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, **options)
 
 
@@ -628,6 +700,7 @@ def std(
     by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[StandardDeviation]:
@@ -638,6 +711,8 @@ def std(
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
     method : {"one-shot", "adaptive", "direct"}
+        As in ``variance``.
+    population : bool
         As in ``variance``.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
@@ -655,7 +730,16 @@ def std(
     True
     """
     return StandardDeviationRequest.from_columns(
-        data, columns, epsilon, delta, declared, bits, by, weights, method=method
+        data,
+        columns,
+        epsilon,
+        delta,
+        declared,
+        bits,
+        by,
+        weights,
+        method=method,
+        population=check_population(population),
     )
 
 
@@ -669,6 +753,7 @@ def covariance(
     by: By | None = None,
     weights: str | int | None = None,
     method: str = "one-shot",
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Covariance]:
@@ -680,6 +765,10 @@ def covariance(
         As in ``mean``.
     method : {"one-shot", "adaptive", "direct"}
         As in ``variance``.
+    population : bool
+        Whether to measure the means first, and then products of deviations from them and products of four, for
+        ``interval(level, of="population")``. The noise of a covariance grows: for two columns at ε = 1 by a quarter
+        under add-remove, and by three quarters under replace-one.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -696,4 +785,5 @@ def covariance(
     >>> result.value.shape, bool(2.0 < result.value[0, 1] < 4.0)
     ((2, 2), True)
     """
-    return CovarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+    options = {"method": method, "population": check_population(population)}
+    return CovarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, **options)

@@ -20,16 +20,20 @@ from discreet.arguments import ArgumentError, choice, probability
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import NoiseDistribution
+from discreet.notebook import format_cell, format_html
 from discreet.plots import Plot
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
 from discreet.statistics.request import ColumnRequest, reshape_values
-from discreet.statistics.statistic_plots import plot_numbers
+from discreet.statistics.statistic_plots import label_text, plot_numbers
 
 Array = NDArray[np.float64]
 
-TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows"}  # of a table, beside groups
+# The columns of a table beside those of groups
+TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows", "with", "drowned", "interval_of"}
+TABLE_COLUMNS |= {"group", "other", "per", "p_value"}  # of comparisons
 OF = ("rows", "population")  # what an interval is about
+MOST_NAMED = 3  # numbers that a note names
 MOST_SHOWN = 24  # numbers that a repr shows with the labels of their groups
 
 
@@ -112,24 +116,76 @@ class Statistic(Answer):
         return reshape_values(values, grouped=self.groups is not None, single=self.single)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the value must know, each a sentence from public numbers; empty for most answers.
+
+        Where noise has drowned numbers, it names them with their intervals.
+        """
+        lost, axes = np.asarray(self.drowned(self._level)), self._axes()
+        matrix = bool(axes) and axes[-1][0] == "with"  # symmetric: each pair is named once
+        places = [place for place in map(tuple, np.argwhere(lost).tolist()) if not matrix or place[-2] < place[-1]]
+        if not places:
+            return ()
+        low, high = (np.broadcast_to(end, lost.shape) for end in self.interval(self._level))
+        several = [
+            self._describe_interval(place, float(low[place]), float(high[place])) for place in places[:MOST_NAMED]
+        ]
+        more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
+        return (f"drowned by noise: {', '.join(several)}{more}",)
+
+    def drowned(self, level: float = 0.95) -> Any:
+        """Return for each number of ``value`` whether noise has drowned it, so that its interval has all that may be.
+
+        Only means, correlations and survival curves say so; for other answers look at the interval.
+        """
+        return np.zeros(np.shape(self.value), dtype=np.bool_)
+
+    def _describe_interval(self, place: tuple[int, ...], low: float, high: float) -> str:
+        """Return the name of a number, and its interval: "age of north in [0, 120]"."""
+        labels = {name: several[one] for (name, several), one in zip(self._axes(), place, strict=True)}
+        ends = (format_cell(self._show_number(end, labels)) for end in (low, high))
+        column, other = labels.pop("column", self.columns[0]), labels.pop("with", None)
+        pair = f"{column}" if other is None else f"{column} with {other}"
+        return f"{' of '.join([pair, *map(label_text, labels.values())])} in [{', '.join(ends)}]"
+
+    def _shown_with_rows(self) -> str:
+        return "; ".join([super()._shown_with_rows(), *self.notes])
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook: its numbers, which rows they are about, notes, and what they cost."""
+        about = [] if self.which_rows is None else [f"{self._from} {self.which_rows}"]
+        rows = self._notebook_rows()
+        return format_html("" if rows else self._shown(), rows, [*about, *self.notes, self._cost])
+
+    @property
     def losses(self) -> tuple[Loss, ...]:
         """The privacy loss of each release."""
         return tuple(release.loss for release in self.releases)
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    @property
+    def interval_of(self) -> str:
+        """What the intervals are about where nothing else is asked: "population" if the question was, else "rows"."""
+        return "rows"
+
+    def _choose_of(self, of: str | None) -> str:
+        """Return what an interval is about, ``interval_of`` where it is not given; raise where it is something else."""
+        return self.interval_of if of is None else choice("of", of, OF)
+
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return the ends of an interval that holds the value with this probability, for each number of ``value``.
 
         Parameters
         ----------
         level : float
-        of : {"rows", "population"}
+        of : {"rows", "population"}, optional
+            By default ``interval_of``: ``"population"`` where the question was asked with ``population=True``.
             ``"rows"``: for the value that these rows (``which_rows``) would give without noise. It accounts for the
             noise, but not for clipping or for how the rows were sampled. ``"population"``: for the value in the
             population, where the rows are a random sample of it. It accounts for noise and sampling. Where the releases
             do not allow it, the error says what to ask for.
         """
         probability("level", level)
-        if choice("of", of, OF) == "rows":
+        if self._choose_of(of) == "rows":
             return self._rows_interval(level)
         return self._population_interval(level)
 
@@ -169,11 +225,12 @@ class Statistic(Answer):
         result = labelled(np.asarray(self.value), self._axes(), {})
         return result if isinstance(result, dict) else {self.columns[0]: result}
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number, with its labels, value and interval; ``pandas.DataFrame`` accepts the result.
 
-        ``level`` and ``of`` are those of ``interval``.
-        Where the numbers are not about all rows, each row has ``which_rows``: "at most 4 rows of each patient".
+        ``level`` and ``of`` are those of ``interval``. Where the intervals are about the population, each row has
+        ``interval_of``. Where the numbers are not about all rows, it has ``which_rows``: "at most 4 rows of each
+        patient".
         Locations in a column of dates are ISO dates. For a log column a row also says what its number is: a geometric
         mean, or a statistic of the logarithms.
 
@@ -184,7 +241,7 @@ class Statistic(Answer):
         """
         value, axes = np.asarray(self.value), self._axes()
         low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level, of))
-        about = {} if self.which_rows is None else {"which_rows": self.which_rows}
+        about = self._about_cells(of)
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
@@ -194,12 +251,17 @@ class Statistic(Answer):
             rows.append(shown | labels | self._extra_cells(labels) | ends | about)
         return rows
 
+    def _about_cells(self, of: str | None) -> dict[str, Any]:
+        """Return the last cells of a row of the table: what its interval and its numbers are about, if not the rows."""
+        population = {"interval_of": "population"} if self._choose_of(of) == "population" else {}
+        return population | ({} if self.which_rows is None else {"which_rows": self.which_rows})
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the rows of ``table()``, so that ``pandas.DataFrame(answer)`` is a frame of them."""
         return iter(self.table(self._level))
 
-    def to_frame(self, level: float = 0.95) -> Any:
-        """Return ``table(level)`` as a data frame of pandas, with a row for each number.
+    def to_frame(self, level: float = 0.95, of: str | None = None) -> Any:
+        """Return ``table(level, of)`` as a data frame of pandas, with a row for each number.
 
         >>> from discreet import statistics
         >>> statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_frame().shape
@@ -209,9 +271,9 @@ class Statistic(Answer):
             pandas = import_module("pandas")
         except ImportError as missing:
             raise ImportError("to_frame needs pandas: pip install pandas; table() has the same rows") from missing
-        return pandas.DataFrame(self.table(level))
+        return pandas.DataFrame(self.table(level, of))
 
-    def plot(self, *, level: float | None = None, ax: Any = None) -> Any:
+    def plot(self, *, level: float | None = None, ax: Any = None, of: str | None = None) -> Any:
         """Plot the values with their intervals and return the axes. Needs matplotlib.
 
         Counts are bars, other values are points; several columns, or the bins of several groups, have a panel each.
@@ -222,11 +284,13 @@ class Statistic(Answer):
             The level of the intervals; by default 0.95, or that with which intervals of quantiles were drawn.
         ax : matplotlib axes, optional
             By default those of a new figure.
+        of : {"rows", "population"}, optional
+            What the intervals are about, as in ``interval``. The plot says it.
         """
-        return self._plot(self._level if level is None else level).draw(ax)
+        return self._plot(self._level if level is None else level, self._choose_of(of)).draw(ax)
 
-    def _plot(self, level: float) -> Plot:
-        return plot_numbers(self, level)
+    def _plot(self, level: float, of: str) -> Plot:
+        return plot_numbers(self, level, of)
 
     @property
     def _level(self) -> float:
@@ -238,8 +302,14 @@ class Statistic(Answer):
         rows = self.table(self._level)
         alone = {} if "column" in rows[0] or not self.single else {"": ", ".join(self.columns)}
         return [
-            alone | {names.get(name, name): cell for name, cell in row.items() if name != "which_rows"} for row in rows
+            alone
+            | {names.get(name, name): cell for name, cell in self._show_cells(row).items() if name != "which_rows"}
+            for row in rows
         ]
+
+    def _show_cells(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row of the table as it is shown to a reader; ``table`` itself has numbers."""
+        return row
 
     def _group_cells(self, label: Any) -> dict[str, Any]:
         """Return the cells of a row of the table that say which group it is about, one for each column of groups."""
@@ -255,17 +325,18 @@ class Statistic(Answer):
 
     def _shown(self) -> str:
         scales, kinds = self._scales, {scale.kind for scale in self._scales}
-        if self._kind == "amount" or kinds <= {"linear"}:
-            labels = self.groups if self.groups is not None else getattr(self, "labels", None)
-            labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
-            return str(_round_values(self.to_dict())) if labelled else super()._shown()
-        if self._kind == "location":
+        if self._kind == "location" and not kinds <= {"linear"}:
             values = self.to_dict()
             shown = _round_values(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
+        labels = self.groups if self.groups is not None else getattr(self, "labels", None)
+        labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
+        shown = str(_round_values(self.to_dict())) if labelled else super()._shown()
+        if self._kind == "amount" or kinds <= {"linear"}:
+            return shown
         if len(scales) == 1 and kinds == {"date"}:
-            return f"{super()._shown()} {self._days}"
-        return f"{super()._shown()} of {', '.join(self.columns)}" if "log" in kinds else super()._shown()
+            return f"{shown} {self._days}"
+        return f"{shown} of {', '.join(self.columns)}" if "log" in kinds else shown
 
     _days: ClassVar[str] = "days"
 

@@ -28,9 +28,13 @@ def label_text(label: Any) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def interval_text(level: float) -> str:
-    """Describe the lines of a plot."""
-    return f"{100.0 * level:g} % intervals of the noise"
+def interval_text(level: float, of: str) -> str:
+    """Describe the lines of a plot.
+
+    >>> interval_text(0.95, "population")
+    '95 % intervals of the population, from noise and sampling'
+    """
+    return f"{100.0 * level:g} % intervals of the {'noise' if of == 'rows' else 'population, from noise and sampling'}"
 
 
 def check_size(answer: Statistic) -> None:
@@ -40,14 +44,14 @@ def check_size(answer: Statistic) -> None:
         raise ArgumentError("answer", None, f"at most {MOST_DRAWN} numbers to plot; it has {size}, see to_frame()")
 
 
-def plot_numbers(answer: Statistic, level: float) -> Plot:
+def plot_numbers(answer: Statistic, level: float, of: str) -> Plot:
     """Return a plot of values and intervals: points in one panel, or in a panel for each column."""
     check_size(answer)
     value, axes = np.asarray(answer.value, dtype=np.float64), answer._axes()
     drawn = getattr(answer, "ends", ()) is not None  # of quantiles, perhaps without intervals
-    ends = [np.broadcast_to(end, value.shape) for end in answer.interval(level)] if drawn else []
+    ends = [np.broadcast_to(end, value.shape) for end in answer.interval(level, of)] if drawn else []
     dated = [scale.name for scale in answer._scales if scale.kind == "date" and answer._kind == "location"]
-    what, lines = f"values of {', '.join(answer.columns)}", interval_text(level)
+    what, lines = f"values of {', '.join(answer.columns)}", interval_text(level, of)
     if len(axes) > 0 and axes[-1][0] in PANELS and len(axes[-1][1]) > 1 and drawn:
         rows = [label_text(label) for label in axes[0][1]] if len(axes) > 1 else ["all rows"]
         columns = [label_text(label) for label in axes[-1][1]]
@@ -80,13 +84,13 @@ def _flat_labels(axes: Sequence[tuple[str, Sequence[Any]]], alone: str) -> tuple
 
 
 def plot_counts(
-    answer: Statistic, level: float, labels: Sequence[Any] | None, edges: Any, *, log: bool, dated: bool
+    answer: Statistic, level: float, of: str, labels: Sequence[Any] | None, edges: Any, *, log: bool, dated: bool
 ) -> Plot:
     """Return a plot of counts as bars: of categories, of bins along their axis, or of groups."""
     check_size(answer)
     value = np.asarray(answer.value, dtype=np.float64)
     if not value.ndim:
-        return plot_numbers(answer, level)
+        return plot_numbers(answer, level, of)
     groups = [""]
     column = answer.columns[0]
     if labels is None:  # of groups alone
@@ -94,7 +98,8 @@ def plot_counts(
     elif answer.groups is not None:
         groups = [label_text(label) for label in answer.groups]
     shape = (len(groups), len(labels))
-    low, high = (np.broadcast_to(end, value.shape).reshape(shape) for end in answer.interval(level))
+    low, high = (np.broadcast_to(end, value.shape).reshape(shape) for end in answer.interval(level, of))
     texts = [label_text(label) for label in labels]
-    bars = CountBars(value.reshape(shape), low, high, texts, groups, column, edges, log, interval=interval_text(level))
+    lines = interval_text(level, of)
+    bars = CountBars(value.reshape(shape), low, high, texts, groups, column, edges, log, interval=lines)
     return bars.with_dates([column] if dated and edges is not None else [])

@@ -34,7 +34,7 @@ class Totals(Statistic):
 
     _from: ClassVar[str] = "summed over"
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each sum of these rows, clipped to their bounds, that holds it with this probability.
 
         It accounts for the noise, for the rows that count (``which_rows``). It does not account for rows beyond the

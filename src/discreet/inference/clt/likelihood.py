@@ -52,6 +52,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import log_ndtr
 from numpy.typing import NDArray
 from scipy.special import softmax
 
@@ -65,16 +66,17 @@ Array = NDArray[np.float64]
 
 MAX_JOINT = 100  # released numbers in a joint likelihood
 MAX_LATENT = 40  # numbers with Laplace noise, whose variances are coordinates
-REFERENCE_ROWS = (2**14, 2**18)  # the least and the most rows drawn at the reference
-ROWS_FACTOR = 32  # rows drawn at the reference for each row of the data
+EVEN_ROWS = 2**15  # at the reference, where rows are evenly spread
+REFERENCE_ROWS = (2**15, 2**18)  # the least and the most rows drawn at the reference, where rows are independent
+ROWS_FACTOR = 32  # independent rows drawn at the reference for each row of the data
 MAX_PRODUCTS = 1e9  # released numbers times rows
-WEIGHTED_ROWS = (1024, 2048, 4096)  # few sizes, so that little is compiled
+WEIGHTED_ROWS = (4096, 2048)  # for up to FEW parameters, and for more; of a model always as many, and compiled once
+FEW = 16
 PATHS = (128, 256, 512)  # reparametrised rows, without their combinations
 SMALL = 0.5  # the error of their mean, in standard deviations of z
 CHECKED_MOVES = 3  # along which smoothness is checked
 VARIES = 0.5  # standard deviation of the log-variance of a number over the posterior
 WIDE = 1.0  # variance of the log-density of a row over the posterior
-ENOUGH = 16.0  # weighted rows for each parameter, and for each row of the data that noise and posterior leave uncertain
 CENTRES = 32  # parameters that the weighted rows are drawn at
 NEGLIGIBLE = 0.01  # of a standard deviation of z
 MAX_DISTANCE = 4.0  # of a centre from the reference, squared, in the Fisher information of one row
@@ -170,16 +172,17 @@ def build_target(
     if model.has_correct_moments(v0, seed):
         features = model.features(rows)
         coefficients = np.linalg.lstsq(features - features.mean(axis=0), c - c.mean(axis=0), rcond=1e-10)[0].T
-    most = min(REFERENCE_ROWS[1], MAX_PRODUCTS / measured.values.size)
-    draws = int(min(max(ROWS_FACTOR * n, REFERENCE_ROWS[0]), most))
+    most = max(REFERENCE_ROWS[0], min(REFERENCE_ROWS[1], MAX_PRODUCTS / measured.values.size))
+    draws = EVEN_ROWS if model.uniforms is not None else int(min(max(ROWS_FACTOR * n, REFERENCE_ROWS[0]), most))
     base = compute_local_moments(model, measured, v0, draws, seed, projection, coefficients)
     c, jacobian = c - base.mean, base.jacobian
     raw = c
     if coefficients is not None:
         c = c - (features - model.call("expectations", v0)) @ coefficients.T
         jacobian = jacobian - coefficients @ model.call("expectation_jacobian", v0)
-    error = n * n * base.mean_error
-    covariance = n * base.covariance + noise + error
+    covariance = n * base.covariance + noise
+    error = n * n * base.mean_error(np.asarray(np.linalg.cholesky(covariance), dtype=np.float64))
+    covariance = covariance + error
     unexplained = n * n * c.var(axis=0) / np.diag(covariance)
     closed = coefficients is not None and bool(np.all(unexplained < NEGLIGIBLE**2))
     data: dict[str, Any] = {
@@ -247,13 +250,8 @@ def _variance_varies(
 
 def is_wide(problem: Problem, reference: Reference) -> bool:
     """Return whether rows that are likely at some parameters of the posterior are unlikely at others."""
-    return _width(problem, reference) > WIDE
-
-
-def _width(problem: Problem, reference: Reference) -> float:
-    """Return the approximate variance of a row's log-density over the posterior, tr(F·H⁻¹)."""
     root = reference.root[: problem.model.size]
-    return float(np.trace(root.T @ reference.moments.fisher @ root))
+    return float(np.trace(root.T @ reference.moments.fisher @ root)) > WIDE  # variance of a row's log-density
 
 
 def _weighted_data(model: RowModel, v0: Array, rows: Rows, log_weights: Array, c: Array) -> dict[str, Any]:
@@ -301,13 +299,9 @@ def _draw_rows(problem: Problem, reference: Reference, seed: int, points: Array 
     model = problem.model
     if model.points is not None:
         return model.points, np.zeros(len(model.points["x"]))
-    v0, n = problem.split(reference.w)
-    variances = np.diag(reference.moments.covariance)
+    v0, _ = problem.split(reference.w)
     centres = _draw_centres(problem, reference, seed) if points is None else np.vstack([v0, points[:, : v0.size]])
-    effective = n * float((n * variances / (n * variances + problem.measured.variances)).max())  # rows, after noise
-    needed = ENOUGH * max(effective * min(_width(problem, reference), 1.0), v0.size)
-    count = next((count for count in WEIGHTED_ROWS if count >= needed), WEIGHTED_ROWS[-1])
-    return draw_mixed_rows(model, centres, count // len(centres), seed)
+    return draw_mixed_rows(model, centres, WEIGHTED_ROWS[v0.size > FEW], seed)
 
 
 def _draw_centres(problem: Problem, reference: Reference, seed: int) -> Array:
@@ -320,10 +314,9 @@ def _draw_centres(problem: Problem, reference: Reference, seed: int) -> Array:
     return np.vstack([v0, v0 + moves])
 
 
-def draw_mixed_rows(model: RowModel, centres: Array, each: int, seed: int) -> tuple[Rows, Array]:
+def draw_mixed_rows(model: RowModel, centres: Array, count: int, seed: int) -> tuple[Rows, Array]:
     """Return rows drawn from the model at several parameters, and −ln of the density of their mixture."""
-    drawn = [model.draw(v, each, seed * 7919 + 104729 + i) for i, v in enumerate(centres)]
-    rows = {part: np.concatenate([some[part] for some in drawn]) for part in ("x", "codes")}
+    rows = model.draw_evenly(centres, count, seed * 7919 + 104729)
     densities = np.stack([model.call("log_rows", v, rows) for v in centres])
     top = densities.max(axis=0)
     return rows, -(top + np.log(np.mean(np.exp(densities - top), axis=0)))
@@ -357,10 +350,10 @@ def _log_density(model: RowModel, form: DensityForm, mean: PathwiseMean | None, 
             centred = raw - weights @ raw
             covariance = (centred * weights[:, None]).T @ centred
         covariance = n * covariance + data["noise"]
-        latent = u[size:]  # logarithms of exponential variates, for Laplace noise
-        variances = data["latent_means"] * jnp.exp(latent)
+        latent = u[size:]  # of exponential variates, for Laplace noise: their quantiles are those of normal variates
+        variances = data["latent_means"] * -log_ndtr(-latent)
         covariance = covariance + data["latent_axes"].T @ (variances[:, None] * data["latent_axes"])
-        total = total + jnp.sum(latent - jnp.exp(latent))
+        total = total - 0.5 * jnp.sum(latent**2)
         factor = jnp.linalg.cholesky(covariance)
         difference = jax.scipy.linalg.solve_triangular(factor, difference, lower=True)
         total = total - jnp.sum(jnp.log(jnp.diagonal(factor)))

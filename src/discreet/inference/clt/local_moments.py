@@ -1,7 +1,7 @@
 """Compute the mean, covariance and Jacobian of a row's contribution under the model, at given parameters.
 
-Rows are drawn from the model at v (or enumerated, where they are finitely many). Each gives its contribution c and its
-score s = ∂ln p/∂v. With E over the model at v,
+Rows are spread evenly over the model at v (``quasi_random``), or enumerated, where they are finitely many. Each gives
+its contribution c and its score s = ∂ln p/∂v. With E over the model at v,
 
     m = E c,    V = Var c,    F = E ssᵀ (the Fisher information of one row),    J = ∂m/∂v = E (c − m)sᵀ.
 
@@ -23,7 +23,7 @@ from discreet.inference.rows.row_model import RowModel
 
 Array = NDArray[np.float64]
 
-CHUNK = 8192
+CHUNK = 4096  # rows that are averaged together, a power of two
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class LocalMoments:
         E s, which is 0 unless the support of a row depends on v.
     draws : float
         The number of rows that were averaged; infinite where all rows were enumerated.
-    mean_error : array of shape (D, D)
-        The covariance of the Monte Carlo error of ``mean``.
+    means : array of shape (chunks, D)
+        Independent averages whose mean is ``mean``; they show its Monte Carlo error.
     """
 
     mean: Array
@@ -54,7 +54,26 @@ class LocalMoments:
     fisher: Array
     mean_score: Array
     draws: float
-    mean_error: Array
+    means: Array
+
+    def mean_error(self, root: Array) -> Array:
+        """Return the covariance of the Monte Carlo error of ``mean``.
+
+        The averages of R chunks are independent and nearly normal, and their variance is estimated from them. So the
+        mean is away from its expectation like a t variate of R − 1 degrees of freedom, whose variance is s²/R times
+        (R − 1)/(R − 3). Few averages know no correlations: errors are taken to be independent in coordinates in which
+        the numbers are.
+
+        Parameters
+        ----------
+        root : array of shape (D, D)
+            A matrix L, where LLᵀ is the covariance of the numbers.
+        """
+        count = len(self.means)
+        if np.isinf(self.draws):
+            return np.zeros_like(root)
+        away = np.linalg.solve(root, (self.means - self.mean).T)
+        return np.asarray((root * ((away**2).sum(axis=1) / (count - 3) / count)) @ root.T)
 
 
 def compute_local_moments(
@@ -65,6 +84,8 @@ def compute_local_moments(
     seed: int,
     projection: Array | None = None,
     coefficients: Array | None = None,
+    *,
+    with_covariance: bool = True,
 ) -> LocalMoments:
     """Return the expectations at v.
 
@@ -74,16 +95,19 @@ def compute_local_moments(
     measured : Measurements
     v : array of shape (p,)
     draws : int
-        The number of rows to draw, in chunks.
+        The number of rows, in chunks that are independent of one another.
     seed : int
     projection : array of shape (q, D), optional
         A matrix that the contributions are multiplied with.
     coefficients : array of shape (D or q, features), optional
         B, of control variates: where the model knows the expectation γ of some features g, the mean and its Jacobian
         are averages of c − B(g − γ), which varies less, and the Jacobian of Bγ is added.
+    with_covariance : bool
+        Whether to compute V, which takes most of the time where many numbers were released; otherwise it is empty.
     """
-    first = second = cross = fisher = scores = rest = 0.0
-    count = 0.0
+    second: Any = np.zeros((0, 0))
+    cross = fisher = scores = 0.0
+    count, means = 0.0, []
     gamma: Any = None if coefficients is None else model.call("expectations", v)
     for rows, weights in _draw_chunks(model, v, draws, seed):
         c, s = measured.contributions(rows), np.nan_to_num(model.call("scores", v, rows))
@@ -93,33 +117,37 @@ def compute_local_moments(
             origin = weights @ c / weights.sum()  # near the mean, so that little cancels
         c = c - origin
         e = c if coefficients is None else c - (model.features(rows) - gamma) @ coefficients.T
-        weighted = e * weights[:, None]
-        first, rest, cross = first + weighted.sum(axis=0), rest + weighted.T @ e, cross + weighted.T @ s
-        second = rest if coefficients is None else second + (c * weights[:, None]).T @ c
-        fisher, scores = fisher + (s * weights[:, None]).T @ s, scores + weights @ s
+        weighted = s * weights[:, None]
+        means.append(weights @ e / weights.sum())
+        if with_covariance:
+            second = _weighted_gram(c, weights) + (second if count else 0.0)
+        cross = cross + e.T @ weighted
+        fisher, scores = fisher + s.T @ weighted, scores + weights @ s
         count += weights.sum()
-    mean = np.asarray(first / count)
-    outer = np.outer(mean, mean)
+    mean = np.mean(means, axis=0)
     jacobian = cross / count - np.outer(mean, scores / count)
     if coefficients is not None:
         jacobian = jacobian + coefficients @ model.call("expectation_jacobian", v)
-    size = np.inf if model.points is not None else count
     return LocalMoments(
         mean=origin + mean,
-        covariance=second / count - outer,
+        covariance=second / count - np.outer(mean, mean) if with_covariance else second,
         jacobian=jacobian,
         fisher=np.asarray(fisher / count),
         mean_score=np.asarray(scores / count),
-        draws=size,
-        mean_error=(rest / count - outer) / size,
+        draws=np.inf if model.points is not None else count,
+        means=origin + np.array(means),
     )
 
 
+def _weighted_gram(c: Array, weights: Array) -> Array:
+    """Return Σ w·c·cᵀ. Drawn rows have weights of 1: of one array with itself half of the products are computed."""
+    return c.T @ c if np.all(weights == 1.0) else (c * weights[:, None]).T @ c
+
+
 def _draw_chunks(model: RowModel, v: Array, draws: int, seed: int) -> Iterator[tuple[Rows, Array]]:
-    """Yield rows with their weights: all possible rows and their probabilities, or chunks of equally weighted draws."""
+    """Yield rows with their weights: all possible rows and their probabilities, or chunks of equally weighted rows."""
     if model.points is not None:
         yield model.points, np.exp(model.call("log_rows", v, model.points))
         return
-    size = min(draws, CHUNK)
-    for i in range(-(-draws // size)):
-        yield model.draw(v, size, seed * 1_000_003 + i), np.ones(size)
+    for i in range(-(-draws // CHUNK)):
+        yield model.draw_evenly(v[None], CHUNK, seed * 1_000_003 + i), np.ones(CHUNK)

@@ -4,6 +4,10 @@ Each step estimates the moments at the current parameters from drawn rows (``loc
 
     H⁻¹·(nJᵀW⁻¹(z − n·m) + ∇ln prior),    H = n²JᵀW⁻¹J + the information of the prior and of the public rows.
 
+All steps of a search use the same random numbers, so that moves shrink. W, which takes most of the time where many
+numbers were released, is computed at the first step, and again only where the search has converged with the last one
+or its moves do not shrink. A search whose moves have not shrunk for ``PATIENCE`` steps ends where it is.
+
 The length of a step is limited so that the linearisation stays valid: the Kullback-Leibler divergence between the
 models before and after is at most ``MAX_DIVERGENCE`` a row, and no coordinate changes by more than ``MAX_MOVE``. The
 reference need not be the exact mode: the likelihood that is built on it is valid for any reference, and only cheaper
@@ -16,10 +20,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.clt.local_moments import LocalMoments, compute_local_moments
@@ -30,8 +36,8 @@ from discreet.inference.rows.row_model import RowModel, double_precision
 Array = NDArray[np.float64]
 
 SEARCH_ROWS = 4096  # drawn by a step of the search
-FINAL_ROWS, MAX_PRODUCTS = 32768, 1e11  # drawn by a final step, and the multiplications that it may take
-MAX_STEPS, FINAL_STEPS = 60, 2
+FINAL_ROWS, MAX_PRODUCTS = 32768, 1e10  # at the reference, and the multiplications that they may take
+MAX_STEPS, PATIENCE, SHRUNK = 60, 10, 0.7  # steps, those without a move that is so much shorter than all before
 MAX_DIVERGENCE, MAX_MOVE = 0.25, 0.5
 CONVERGED = 0.05  # the squared length of a step in posterior standard deviations, for each coordinate
 PRIOR_DRAWS, PRIOR_ROWS = 64, 256  # candidates for the start, and rows drawn at each
@@ -92,12 +98,15 @@ class Reference:
         The expectations at v.
     projection : array of shape (dimension of w, D)
         JᵀW⁻¹. The projected measurements have as much information about w, near w, as all of them.
+    factor : (array of shape (D, D), bool)
+        The Cholesky factor of W, as SciPy has it.
     """
 
     w: Array
     precision: Array
     moments: LocalMoments
     projection: Array
+    factor: Any
 
     @property
     def root(self) -> Array:
@@ -110,13 +119,12 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     """Return parameters near the mode, searched from a start or from the best of some draws of the prior."""
     v = start if start is not None else _best_prior_draw(problem, seed)
     w = v if problem.rows is not None else np.append(v, _guess_log_rows(problem, v, seed))
-    for step in range(MAX_STEPS):
-        w, converged = _step(problem, w, SEARCH_ROWS, seed + step)
-        if converged:
-            break
-    draws = min(max(SEARCH_ROWS, int(MAX_PRODUCTS / problem.measured.values.size**2)), FINAL_ROWS)
-    for step in range(FINAL_STEPS):
-        w, _ = _step(problem, w, draws, seed + MAX_STEPS + step)
+    w = _search(problem, w, seed)
+    draws = int(min(max(SEARCH_ROWS, MAX_PRODUCTS / problem.measured.values.size**2), FINAL_ROWS))
+    result, move = _score_step(problem, w, draws, seed + 1)
+    if not _is_small(result, move):
+        result, _ = _score_step(problem, _limited(problem, result, move), draws, seed + 1)
+    w = result.w
     if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
         raise ArgumentError(
             "model",
@@ -124,24 +132,49 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
             "a prior, with its factors, that is positive where the releases point; it is 0 or not a number there",
             write="start=… where it is positive, or look at the model's factors",
         )
-    return _score_step(problem, w, draws, seed + MAX_STEPS + FINAL_STEPS)[0]
+    return result
 
 
-def _step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bool]:
-    """Return w after a step, and whether the search has converged, up to the Monte Carlo error of so many draws."""
-    here, move = _score_step(problem, w, draws, seed)
+def _search(problem: Problem, w: Array, seed: int) -> Array:
+    """Return parameters near the mode."""
+    factor: Any = None  # of W
+    shortest, since = math.inf, 0
+    for _ in range(MAX_STEPS):
+        fresh = factor is None
+        here, move = _score_step(problem, w, SEARCH_ROWS, seed, factor)
+        length = math.sqrt(float(move @ here.precision @ move))
+        w = _limited(problem, here, move)
+        if _is_small(here, move):
+            if fresh:
+                break
+            factor = None
+        elif length < SHRUNK * shortest:
+            shortest, since, factor = length, 0, here.factor
+        else:
+            since, factor = since + 1, here.factor if fresh else None
+            if since == PATIENCE:
+                break
+    return w
+
+
+def _is_small(here: Reference, move: Array) -> bool:
+    """Return whether a move is small in posterior standard deviations."""
+    return float(move @ here.precision @ move) < CONVERGED * move.size
+
+
+def _limited(problem: Problem, here: Reference, move: Array) -> Array:
+    """Return w after a move, which is shortened where the linearisation would not hold."""
     p = problem.model.size
     divergence = 0.5 * float(move[:p] @ here.moments.fisher @ move[:p])
     largest = float(np.abs(move).max())  # the divergence alone does not limit directions on which rows hardly depend
     scale = min(1.0, math.sqrt(MAX_DIVERGENCE / max(divergence, 1e-300)), MAX_MOVE / max(largest, MAX_MOVE))
-    small = float(move @ here.precision @ move) < CONVERGED * w.size or 0.0 < divergence < w.size / draws
-    return w + scale * move, scale == 1.0 and small
+    return np.asarray(here.w + scale * move)
 
 
-def _score_step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Reference, Array]:
-    """Return the reference at w, and the step of Fisher scoring from it."""
+def _score_step(problem: Problem, w: Array, draws: int, seed: int, factor: Any = None) -> tuple[Reference, Array]:
+    """Return the reference at w, and the step of Fisher scoring from it; ``factor`` is that of another step's W."""
     v, rows = problem.split(w)
-    moments = compute_local_moments(problem.model, problem.measured, v, draws, seed)
+    moments = compute_local_moments(problem.model, problem.measured, v, draws, seed, with_covariance=factor is None)
     jacobian = moments.jacobian  # over N
     if problem.rows is None:
         jacobian = np.column_stack([moments.jacobian, moments.mean])
@@ -149,11 +182,12 @@ def _score_step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Refe
     if problem.rows is None:
         gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
         information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
-    covariance = rows * moments.covariance + np.diag(problem.measured.variances)
-    projection: Array = np.asarray(np.linalg.solve(covariance, jacobian).T, dtype=np.float64)
+    if factor is None:
+        factor = cho_factor(rows * moments.covariance + np.diag(problem.measured.variances), lower=True)
+    projection: Array = cho_solve(factor, jacobian).T
     precision = rows * rows * projection @ jacobian + information
     gradient = gradient + rows * projection @ (problem.measured.values - rows * moments.mean)
-    reference = Reference(w, (precision + precision.T) / 2.0, moments, projection)
+    reference = Reference(w, (precision + precision.T) / 2.0, moments, projection, factor)
     return reference, np.asarray(np.linalg.solve(reference.precision, gradient), dtype=np.float64)
 
 
@@ -182,7 +216,10 @@ def _rough_log_likelihood(problem: Problem, v: Array, seed: int, c: Array | None
     if not np.all(np.isfinite(v)):
         return -math.inf
     if c is None:
-        weights, c = np.full(PRIOR_ROWS, 1.0 / PRIOR_ROWS), measured.contributions(model.draw(v, PRIOR_ROWS, seed))
+        weights, c = (
+            np.full(PRIOR_ROWS, 1.0 / PRIOR_ROWS),
+            measured.contributions(model.draw_evenly(v[None], PRIOR_ROWS, seed)),
+        )
     else:
         weights = np.exp(model.call("log_rows", v, model.points))
     mean = weights @ c

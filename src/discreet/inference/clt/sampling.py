@@ -1,12 +1,14 @@
-"""Sample the posterior by NumPyro's NUTS in whitened coordinates, chains side by side in threads.
+"""Sample the posterior: by chains around its mode where it is nearly normal (``importance``), otherwise by NUTS.
 
-A chain is a loop over compiled blocks of a fixed number of steps. They are functions of the problem's numbers, so that
-a second problem of the same form needs no compilation, whatever the number of draws and chains. NUTS for several chains
-in one array would take longer to compile, and every chain would wait for the longest trajectory.
+NumPyro's NUTS runs in whitened coordinates, chains side by side in threads. A chain is a loop over compiled blocks of a
+fixed number of steps. They are functions of the problem's numbers, so that a second problem of the same form needs no
+compilation, whatever the number of draws and chains. NUTS for several chains in one array would take longer to compile,
+and every chain would wait for the longest trajectory.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 from tqdm.auto import tqdm
 
+from discreet.inference.clt.importance import NearMode
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision
 
@@ -33,20 +36,52 @@ BLOCK = 100  # steps that are compiled together
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Draws of w, of shape (chains, draws, dimension), and which of the transitions diverged."""
+    """Draws, and how they were made.
+
+    Attributes
+    ----------
+    w : array of shape (chains, draws, dimension)
+    diverging : array of shape (chains, draws)
+        Which of the transitions diverged.
+    sampler : str
+        ``"importance"``, ``"nuts"`` or ``"augmentation"``.
+    pareto_k : float
+        k̂ of the weights of points around the mode (``importance``); not a number where none were drawn.
+    """
 
     w: Array
     diverging: NDArray[np.bool_]
+    sampler: str
+    pareto_k: float = math.nan
 
 
 def run_chains(
     model: RowModel, target: LogTarget, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
 ) -> Chains:
     """Return draws from the posterior."""
-    starts = np.random.default_rng(seed).standard_normal((chains, target.size)) * START_SCALE
-    blocks = -(-(warmup + draws) // BLOCK)
+    rng = np.random.default_rng(seed)
+    size = target.data["w0"].size
+    with double_precision():
+        near = NearMode(model, target, rng, progress=progress)
+        proposed = near.propose(chains * draws)
+        if proposed.cover:
+            u, sampler = near.run(proposed, chains, draws), "importance"
+            diverging = np.zeros((chains, draws), dtype=bool)
+        else:
+            starts = near.proposal.mode + rng.standard_normal((chains, target.size)) * START_SCALE
+            u, diverging = _run_nuts(model, target, starts, draws=draws, warmup=warmup, seed=seed, progress=progress)
+            sampler = "nuts"
+    w = target.data["w0"] + u[:, :, :size] @ target.data["root"].T
+    return Chains(w, diverging, sampler, proposed.pareto_k)
+
+
+def _run_nuts(
+    model: RowModel, target: LogTarget, starts: Array, *, draws: int, warmup: int, seed: int, progress: bool
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return chains of NUTS in whitened coordinates, and which of the transitions diverged."""
+    chains, blocks = len(starts), -(-(warmup + draws) // BLOCK)
     bar = tqdm(total=blocks * BLOCK * chains, desc="posterior", unit="step", disable=not progress)
-    with double_precision(), bar:
+    with bar:
         begin, advance = _compiled(model, target, warmup)
         data, keys = jax.tree.map(jnp.asarray, target.data), jax.random.split(jax.random.key(seed), chains)
         # The first block of every chain comes before there are threads, so that all is compiled once.
@@ -64,8 +99,7 @@ def run_chains(
 
         with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
             u, diverging = jax.tree.map(lambda *each: np.stack(each), *pool.map(run, *zip(*firsts, strict=True)))
-    size = target.data["w0"].size
-    return Chains(target.data["w0"] + u[:, :, :size] @ target.data["root"].T, diverging)
+    return u, diverging
 
 
 def _compiled(model: RowModel, target: LogTarget, warmup: int) -> Any:

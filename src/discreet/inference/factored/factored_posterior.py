@@ -316,7 +316,7 @@ def build_choices_target(problem: Problem, chosen: Sequence[FactoredChoice], see
         keys = jax.random.split(jax.random.key(seed), CENTRES)
         centres = np.stack([model.call("prior_draw", key) for key in keys])
     if model.points is None:
-        rows, log_weights = draw_mixed_rows(model, centres, ROWS // CENTRES, seed)
+        rows, log_weights = draw_mixed_rows(model, centres, ROWS, seed)
     else:
         rows, log_weights = model.points, np.zeros(len(model.points["x"]))
     rows_given = None if problem.rows is None else int(problem.rows)

@@ -12,8 +12,14 @@ change it. The components of each draw are assigned to those of a reference such
 
     ⅛ Δᵀ S⁻¹ Δ + ½ ln(|S|/√(|Σ₁||Σ₂|)),    S = (Σ₁ + Σ₂)/2,    Δ = μ₁ − μ₂,
 
-is least. This distance does not depend on the coordinates. The reference is first the fit, and then the mean of the
-relabelled draws (Stephens 2000, with another distance).
+is least. This distance does not depend on the coordinates. The reference is the fit, so the order of a draw's
+components depends on nothing but the draw and the fit, and another run has the same. (A reference that follows from all
+draws, as in Stephens 2000, changes between runs where components are hard to tell apart.)
+
+**How many components.** Releases may leave open whether two components are different. In each draw, components with a
+weight of at least ``MIN_WEIGHT`` whose distance is below ``MIN_DISTANCE`` (two unit Gaussians whose means are 1.3
+apart) count as one. The number of those that are left is reported, and where it is not certain, this is said. It does
+not depend on labels, and neither do the mean and the covariance of all rows, which are reported as well.
 """
 
 from __future__ import annotations
@@ -48,7 +54,8 @@ MEDIAN_SHARE = 0.2
 MEASURED: Spread = (MEDIAN_SHARE, 1.5)
 UNMEASURED: Spread = (0.5, 1.0)
 MIN_SHARE, MAX_SHARE = 1e-6, 0.98  # of a half-width, for a standard deviation to start from
-RELABEL_PASSES = 2  # over all draws
+MIN_WEIGHT, MIN_DISTANCE = 0.01, 0.22  # of a component that counts, and between two that are not one
+CERTAIN = 0.95  # probability of the number of components
 
 
 def match_components(means: Array, covariances: Array, to_means: Array, to_covariances: Array) -> NDArray[np.int64]:
@@ -71,16 +78,62 @@ def match_components(means: Array, covariances: Array, to_means: Array, to_covar
     >>> match_components(places[None, ::-1], np.ones((1, 2, 1, 1)), places, np.ones((2, 1, 1))).tolist()
     [[1, 0]]
     """
-    count = len(to_means)
-    costs = np.empty((len(means), count, count))  # place, component
-    sizes, to_sizes = np.linalg.slogdet(covariances)[1], np.linalg.slogdet(to_covariances)[1]
-    for place in range(count):
-        both = (covariances + to_covariances[place]) / 2.0
-        offset = means - to_means[place]
-        mahalanobis = (offset * np.linalg.solve(both, offset[..., None])[..., 0]).sum(axis=-1)
-        log_ratio = np.linalg.slogdet(both)[1] - (sizes + to_sizes[place]) / 2.0
-        costs[:, place] = mahalanobis / 8.0 + log_ratio / 2.0
-    return np.array([linear_sum_assignment(cost)[1] for cost in costs])
+    places = range(len(to_means))
+    costs = np.stack([_distances(means, covariances, to_means[k], to_covariances[k]) for k in places], axis=1)
+    return np.array([linear_sum_assignment(cost)[1] for cost in costs])  # cost: place, component
+
+
+def _distances(means: Array, covariances: Array, to_mean: Array, to_covariance: Array) -> Array:
+    """Return the Bhattacharyya distances of Gaussians, shape (…, d) and (…, d, d), from others that broadcast."""
+    both = (covariances + to_covariance) / 2.0
+    offset = means - to_mean
+    mahalanobis = (offset * np.linalg.solve(both, offset[..., None])[..., 0]).sum(axis=-1)
+    sizes = np.linalg.slogdet(covariances)[1] + np.linalg.slogdet(to_covariance)[1]
+    return np.asarray(mahalanobis / 8.0 + (np.linalg.slogdet(both)[1] - sizes / 2.0) / 2.0)
+
+
+def count_components(weights: Array, means: Array, covariances: Array) -> Array:
+    """Return how many components of a mixture are different from one another.
+
+    Parameters
+    ----------
+    weights, means, covariances : array
+        Of shapes (…, K), (…, K, d) and (…, K, d, d).
+
+    Examples
+    --------
+    >>> one = np.ones((2, 3, 1, 1))
+    >>> count_components(np.full((2, 3), 1 / 3), np.array([[[0.0], [0.1], [5.0]], [[0.0], [3.0], [6.0]]]), one).tolist()
+    [2.0, 3.0]
+    """
+    count = weights.shape[-1]
+    pairs = [_distances(means, covariances, means[..., [k], :], covariances[..., [k], :, :]) for k in range(count)]
+    kept = weights >= MIN_WEIGHT
+    linked = (np.stack(pairs, axis=-2) < MIN_DISTANCE) & kept[..., :, None] & kept[..., None, :]
+    for _ in range(count):  # what is linked through others is one as well
+        linked = (linked.astype(np.int64) @ linked.astype(np.int64)) > 0
+    first = ~np.any(np.tril(linked, -1), axis=-1) & kept  # not linked with an earlier one
+    return np.asarray(first.sum(axis=-1), dtype=np.float64)
+
+
+def describe_count(counts: Array) -> list[str]:
+    """Return a sentence that says which numbers of components are probable, where it is not certain that it is K.
+
+    >>> describe_count(np.array([2.0, 2.0, 2.0, 1.0]))[0][:71]
+    'the releases do not tell how many groups of rows there are: 1 (25 %) or'
+    """
+    values, times = np.unique(counts, return_counts=True)
+    shares = times / counts.size
+    likely = shares > (1.0 - CERTAIN) / 2.0
+    if shares.max() >= CERTAIN:
+        return []
+    each = zip(values[likely], shares[likely], strict=True)
+    options = " or ".join(f"{value:.0f} ({100.0 * share:.0f} %)" for value, share in each)
+    return [
+        f"the releases do not tell how many groups of rows there are: {options}, by probability. Where two components "
+        "are one, weights, means and covariances of single components say little; mean, covariance, score_samples and "
+        "sample_predictive do not depend on them"
+    ]
 
 
 def relabel(
@@ -96,15 +149,10 @@ def relabel(
         Of shapes (K, d) and (K, d, d).
     """
     chains, draws, count = weights.shape
-    flat = [part.reshape(chains * draws, *part.shape[2:]) for part in (weights, means, covariances)]
-    if count > 1:
-        each = np.arange(chains * draws)[:, None]
-        for _ in range(RELABEL_PASSES):
-            order = match_components(flat[1], flat[2], to_means, to_covariances)
-            flat = [part[each, order] for part in flat]
-            to_means, to_covariances = flat[1].mean(axis=0), flat[2].mean(axis=0)
-    result = [part.reshape(chains, draws, *part.shape[1:]) for part in flat]
-    return result[0], result[1], result[2]
+    flat = [part.reshape(chains * draws, *part.shape[2:]) for part in (means, covariances)]
+    order = match_components(flat[0], flat[1], to_means, to_covariances).reshape(chains, draws, count)
+    i, j = np.arange(chains)[:, None, None], np.arange(draws)[:, None]
+    return weights[i, j, order], means[i, j, order], covariances[i, j, order]
 
 
 def read_declared_scales(measured: Measurements) -> Scales:
@@ -250,11 +298,17 @@ def build_mixture(
 
     def report(draws: Draws) -> dict[str, Array]:
         drawn = draws["θ.weights"] if count > 1 else np.ones(draws["θ.means"].shape[:-1])
-        relabelled = relabel(drawn, draws["θ.means"], draws["θ.covariances"], means, covariances)
+        shares, centers, spreads = relabel(drawn, draws["θ.means"], draws["θ.covariances"], means, covariances)
+        mean = np.einsum("...k,...ki->...i", shares, centers)
+        away = centers - mean[..., None, :]
+        whole = np.einsum("...k,...kij->...ij", shares, spreads + away[..., :, None] * away[..., None, :])
         return {
-            "weights": relabelled[0],
-            "means": relabelled[1],
-            "covariances": shape_covariances(relabelled[2], kind),
+            "weights": shares,
+            "means": centers,
+            "covariances": shape_covariances(spreads, kind),
+            "mean": mean,
+            "covariance": whole,
+            "components": count_components(shares, centers, spreads),
         }
 
     return ModelSpec(
@@ -265,6 +319,10 @@ def build_mixture(
             "weights": ["component"],
             "means": ["component", "column"],
             "covariances": covariance_dims(kind, "component"),
+            "mean": ["column"],
+            "covariance": ["column", "other_column"],
+            "components": [],
         },
         {"column": columns, "other_column": columns, "component": range(count)},
+        remarks=lambda reported: describe_count(reported["components"]),
     )

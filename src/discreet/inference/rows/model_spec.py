@@ -46,6 +46,10 @@ class ModelSpec:
         For a regression: from one draw of the reported quantities, and rows, to the expected target.
     labels : tuple
         The label of each code of the column of categories. (Reports have classes sorted.)
+    remarks : callable
+        From the reported quantities to sentences about what the releases leave open.
+    own : bool
+        Whether a user wrote the model.
     """
 
     model: Callable[[], Any]
@@ -58,3 +62,5 @@ class ModelSpec:
     predict_proba: Callable[[Mapping[str, Array], Array], Array] | None = None
     predict: Callable[[Mapping[str, Array], Array], Array] | None = None
     labels: tuple[Any, ...] = ()
+    remarks: Callable[[Mapping[str, Array]], list[str]] = lambda reported: []
+    own: bool = False

@@ -26,6 +26,7 @@ from numpyro.distributions import biject_to
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.rows.layout import Layout, Rows
+from discreet.inference.rows.quasi_random import MAX_DIMENSION, from_uniforms, spread_evenly, uniforms_of_site
 from discreet.inference.rows.site_values import (
     append_products,
     compute_moments,
@@ -100,6 +101,9 @@ class RowModel:
         For each parameter its slice of v.
     points : Rows or None
         All possible rows, where they are few.
+    uniforms : dict or None
+        For each site of the row its slice of the uniform numbers that a row is a function of (``quasi_random``); None
+        where rows are not such functions.
     has_moments : bool
         Whether the expectations of ``features`` have a closed form.
     compiled : dict
@@ -171,6 +175,7 @@ class RowModel:
         self._factors = any(site["type"] == "sample" and site["is_observed"] for site in trace.values())
         with jax.ensure_compile_time_eval():
             self.points = self._finite_rows(samples)
+        self.uniforms = self._read_uniforms(samples)
         alone = samples[self.row_sites[0]]["fn"] if len(self.row_sites) == 1 and not self.layout.categories else None
         known = self._expectations is not None or (alone is not None and compute_moments(alone) is not None)
         self.has_moments = self.points is None and known
@@ -232,6 +237,21 @@ class RowModel:
             return None
         rows = [self.assemble_row(dict(zip(self.row_sites, point, strict=True))) for point in zip(*values, strict=True)]
         return {part: np.array([row[part] for row in rows]) for part in ("x", "codes")}
+
+    def _read_uniforms(self, samples: Mapping[str, Any]) -> dict[str, slice] | None:
+        result, first = {}, 0
+        for name in self.row_sites:
+            count = uniforms_of_site(samples[name]["fn"])
+            if count is None:
+                return None
+            result[name] = slice(first, first := first + count)
+            try:
+                value = from_uniforms(samples[name]["fn"], jnp.full(count, 0.5))
+            except Exception:  # NumPyro states an inverse that another package would have to compute
+                return None
+            if value.shape != samples[name]["value"].shape:
+                return None
+        return result if first <= MAX_DIMENSION else None
 
     def assemble_row(self, values: Mapping[str, Any]) -> Rows:
         """Return one row from the values of its sites."""
@@ -307,6 +327,20 @@ class RowModel:
         rows: Rows = jax.vmap(one)(keys)
         return rows
 
+    def draw_from_uniforms(self, v: Any, u: Any) -> Rows:
+        """Return one row for each vector of uniform numbers; needs ``uniforms``."""
+        places: Any = self.uniforms
+
+        def one(numbers: Any) -> Rows:
+            def given(site: Any) -> Any:
+                return from_uniforms(site["fn"], numbers[places[site["name"]]])
+
+            trace = self.trace_at(v, given)
+            return self.assemble_row({name: trace[name]["value"] for name in self.row_sites})
+
+        rows: Rows = jax.vmap(one)(u)
+        return rows
+
     def parameters(self, v: Any) -> dict[str, Any]:
         """Return the parameters and the deterministic sites, by name."""
         trace = self.trace_at(v)
@@ -331,7 +365,7 @@ class RowModel:
         """
         if not self.has_moments:
             return False
-        features = np.asarray(self.features(self.draw(v, CHECKED_ROWS, seed)))
+        features = np.asarray(self.features(self.draw_evenly(v[None], CHECKED_ROWS, seed)))
         away = features.mean(axis=0) - self.call("expectations", v)
         error = features.std(axis=0) / np.sqrt(CHECKED_ROWS)
         return bool(np.all(np.abs(away) <= MAX_STANDARD_ERRORS * error + 1e-9 * np.abs(features).max(axis=0)))
@@ -387,8 +421,32 @@ class RowModel:
         with double_precision():
             return jax.tree.map(np.asarray, self.compiled[name](*arguments))
 
+    def draw_evenly(self, centres: Array, count: int, seed: int) -> Rows:
+        """Return rows that are evenly spread over the model's distribution, as many at each of some parameters.
+
+        Averages over them are those over drawn rows with a smaller error. They are not independent of one another, but
+        of those of another seed. Where rows are not functions of uniform numbers, they are independent.
+
+        Parameters
+        ----------
+        centres : array of shape (k, size)
+        count : int
+            The number of all rows; a power of two.
+        seed : int
+        """
+        each = count // len(centres)
+        if self.uniforms is None:
+            with double_precision():
+                keys = jax.random.split(jax.random.key(seed), count)
+                drawn = [self.call("draw_with_keys", v, keys[i * each :][:each]) for i, v in enumerate(centres)]
+        else:
+            dimension = max(place.stop for place in self.uniforms.values())
+            u = spread_evenly(count, dimension, seed)
+            drawn = [self.call("draw_from_uniforms", v, u[i * each :][:each]) for i, v in enumerate(centres)]
+        return {part: np.concatenate([rows[part] for rows in drawn]) for part in ("x", "codes")}
+
     def draw(self, v: Array, count: int, seed: int) -> Rows:
-        """Return rows drawn from the model."""
+        """Return independent rows drawn from the model."""
         with double_precision():
             keys = jax.random.split(jax.random.key(seed), count)
             rows: Rows = self.call("draw_with_keys", v, keys)

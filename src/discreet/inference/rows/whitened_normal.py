@@ -14,8 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
-from jax.scipy.special import logsumexp
+from jax.scipy.special import logsumexp, ndtri
 from numpyro.distributions import constraints
+
+from discreet.inference.rows.quasi_random import choose
 
 
 @jax.custom_jvp
@@ -61,6 +63,15 @@ class _VectorDistribution(dist.Distribution):  # type: ignore[misc]
 
     def _sample_one(self, key: Any) -> Any:
         raise NotImplementedError
+
+    def from_uniforms(self, u: Any) -> Any:
+        """Return the vector that belongs to so many independent uniform numbers as ``uniforms`` says."""
+        raise NotImplementedError
+
+    @property
+    def uniforms(self) -> int:
+        """The number of uniform numbers that a vector is a function of."""
+        return int(self.event_shape[0])
 
     def log_prob(self, value: Any) -> Any:
         """Return the log-density of one vector, or of several."""
@@ -114,6 +125,10 @@ class WhitenedNormal(_VectorDistribution):
     def _sample_one(self, key: Any) -> Any:
         return _draw(key, 0, self.loc[None], self.scale_tril[None])
 
+    def from_uniforms(self, u: Any) -> Any:
+        """Return μ + Lε, where ε has the quantiles of normal variates."""
+        return self.loc + self.scale_tril @ ndtri(u)
+
     @property
     def mean(self) -> Any:
         """The mean."""
@@ -158,6 +173,16 @@ class WhitenedMixture(_VectorDistribution):
     def _sample_one(self, key: Any) -> Any:
         which, where = jax.random.split(key)
         return _draw(where, jax.random.categorical(which, jnp.log(self.weights)), self.locs, self.scale_trils)
+
+    @property
+    def uniforms(self) -> int:
+        """One uniform number chooses the component."""
+        return 1 + int(self.event_shape[0])
+
+    def from_uniforms(self, u: Any) -> Any:
+        """Return a vector of the component that the first number chooses."""
+        place = choose(self.weights, u[0])
+        return self.locs[place] + self.scale_trils[place] @ ndtri(u[1:])
 
     @property
     def mixing_distribution(self) -> Any:
@@ -214,6 +239,10 @@ class WhitenedChoice(_VectorDistribution):
 
     def _sample_one(self, key: Any) -> Any:
         return _draw(key, self.place, self.locs, self.scale_trils)
+
+    def from_uniforms(self, u: Any) -> Any:
+        """Return μ + Lε of the chosen Gaussian."""
+        return self.locs[self.place] + self.scale_trils[self.place] @ ndtri(u)
 
     @property
     def has_rsample(self) -> bool:

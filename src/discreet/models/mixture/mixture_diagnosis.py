@@ -44,7 +44,9 @@ LEAST_LOSS = 0.01  # nats a row of the pair: less than this is lost by no reader
 
 @dataclass(frozen=True)
 class MixtureDiagnosis:
-    """What the releases say about a fit; ``print`` shows it in words.
+    """What the releases say about a fit; ``print`` shows it in words, in which components are numbered from 1.
+
+    The attributes hold indices, as ``means_`` has them: component 1 is index 0.
 
     Attributes
     ----------
@@ -59,7 +61,7 @@ class MixtureDiagnosis:
     weak : tuple of int
         Components whose rows may be noise.
     unclear : tuple of int
-        Components whose noise could hide that they are wide.
+        Components that may be wide or not, for all that their noise tells.
     again : Guarantee or None
         What this fit and another one like it cost together; None where the noise came from a seed.
     """
@@ -77,14 +79,14 @@ class MixtureDiagnosis:
         """Whether a cluster seems to be missed: one component is wide, and another has no place of its own."""
         return bool(self.wide and (self.coinciding or self.weak))
 
-    def describe(self, first: int = 0) -> tuple[str, ...]:
-        """Return what there is to say, in sentences; the first component has the number ``first``."""
+    def describe(self) -> tuple[str, ...]:
+        """Return what there is to say, in sentences; the first component has the number 1."""
         count, smallest = len(self.rows), int(np.argmin(self.rows))
         said = [
-            f"{count} component{'s' * (count > 1)}; the smallest, number {smallest + first}, has about "
+            f"{count} component{'s' * (count > 1)}; the smallest, number {smallest + 1}, has about "
             f"{self.rows[smallest]:,.0f} rows (noise {self.noise:,.0f})."
         ]
-        pairs = [f"{one + first} and {other + first}" for one, other in self.coinciding]
+        pairs = [f"{one + 1} and {other + 1}" for one, other in self.coinciding]
         if len(pairs) == count * (count - 1) // 2 > 0:
             said.append("All of them coincide: this is one Gaussian, and the budget could not tell more apart.")
         elif pairs:
@@ -92,7 +94,7 @@ class MixtureDiagnosis:
                 f"{_list(pairs)} coincide{'s' * (len(pairs) == 1)}: fewer components would describe the rows as well, "
                 "within the noise."
             )
-        numbers = {name: [str(k + first) for k in getattr(self, name)] for name in ("wide", "weak", "unclear")}
+        numbers = {name: [str(k + 1) for k in getattr(self, name)] for name in ("wide", "weak", "unclear")}
         if self.wide:
             said.append(
                 f"Wider than the others, more than noise explains: {_list(numbers['wide'])}. Such a component is a "
@@ -107,7 +109,9 @@ class MixtureDiagnosis:
             )
         if self.missed:
             said.append("The start seems to have missed a group.")
-        if len(said) == 1:
+        if count == 1 and len(said) == 1:
+            said.append("There is no other one that it could coincide with or be wider than.")
+        elif len(said) == 1:
             said.append("No two components coincide, and none is wider than noise explains.")
         elif self.again is not None:
             said.append(f"Another fit starts elsewhere; this one and the next cost {self.again} together.")
@@ -141,14 +145,17 @@ def diagnose(
     costs = np.sqrt(noise_costs(Clipping.at_quantile(shape.dimension, LEVEL), shape))
     squared = (noise / np.maximum(counts, 1.0)) ** 2 / KEPT  # x of each component
     spreads = squared * costs.sum() * costs[2] * 4.0 / shape.energy()  # v: a covariance's noise costs ¼·energy·v
+    relative = _relative_noise(spreads, shape.dimension)
+    widths = np.array([_width(components, k) for k in range(components.count)])
+    wide = widths * (1.0 - relative) > WIDE
     kept = noise / math.sqrt(KEPT) * math.sqrt(costs.sum() / costs[0])
     return MixtureDiagnosis(
         rows=tuple(counts.tolist()),
         noise=float(kept),
         coinciding=_coinciding(components, np.minimum(squared * costs.sum() ** 2, 0.1 * shape.dimension), rng),
-        wide=tuple(k for k in range(components.count) if _is_wide(components, k, float(spreads[k]))),
+        wide=tuple(np.flatnonzero(wide).tolist()),
         weak=tuple(np.flatnonzero(counts < SEEN * kept).tolist()),
-        unclear=tuple(np.flatnonzero(_relative_noise(spreads, shape.dimension) >= 0.5).tolist()),
+        unclear=tuple(np.flatnonzero(~wide & (widths > WIDE * (1.0 - relative))).tolist()),
         again=again,
     )
 
@@ -169,20 +176,22 @@ def _coinciding(components: Components, costs: Array, rng: np.random.Generator) 
     return tuple(sorted(result))
 
 
-def _is_wide(components: Components, k: int, noise: float) -> bool:
-    """Return whether a covariance is wider in some direction than the others' mean, beyond noise of variance v."""
+def _width(components: Components, k: int) -> float:
+    """Return the largest variance in some direction, relative to the others' mean; 0 where there are no others.
+
+    With noise of a relative size r it is between 1 − r and 1 + r times what it would be without.
+    """
     if components.count == 1:
-        return False
+        return 0.0
     weights = np.where(np.arange(components.count) == k, 0.0, components.weights)
     others = np.einsum("k,kij->ij", weights / weights.sum(), components.covariances)
     whiten = np.linalg.inv(np.linalg.cholesky(others))
-    widest = float(np.linalg.eigvalsh(whiten @ components.covariances[k] @ whiten.T)[-1])
-    return widest * (1.0 - float(_relative_noise(noise, components.dimension))) > WIDE
+    return float(np.linalg.eigvalsh(whiten @ components.covariances[k] @ whiten.T)[-1])
 
 
-def _relative_noise(variance: Array | float, dimension: int) -> Array:
+def _relative_noise(variances: Array, dimension: int) -> Array:
     """Return how far noise of variance v moves the largest eigenvalue, relative to it: 2√(vd), twice over."""
-    return np.asarray(np.minimum(4.0 * np.sqrt(np.asarray(variance) * dimension), 1.0))
+    return np.asarray(np.minimum(4.0 * np.sqrt(variances * dimension), 1.0))
 
 
 def _list(names: list[str]) -> str:

@@ -39,6 +39,12 @@ to a_i at γ = 1, without a jump. So α_F = (Q_FF + H)⁻¹(Ha_F − Q_FS·a_S).
 Its noise adds to that of a. Noise δC tilts an axis of F by Σ_S v_j·δC_ij/(g_i − g_j), which to first order moves
 α_F by (Q_FF + H)⁻¹ times Σ_S δC_ij·(Qα)_j/(g_j − g_i). And it changes the share of an axis that is partly
 identified by δγ_i, and its weight by about δγ_i·a_i.
+
+**Inference** is about the coefficients of the population, so it neither shrinks nor completes. An axis counts where its
+variance stands out of the noise (γ > 0), without a ridge and without the factor γ. Of an axis with γ = 0 the releases
+say nothing: every coefficient in which it has a part is not identified, and its standard error is infinite. Noise tilts
+such an axis by Σ_S v_j·δC_ij/(g_i − g_j), so a coefficient whose part in it is within ``TILTED`` standard deviations of
+that counts as having none: a column that is independent of two equal ones keeps its interval.
 """
 
 from __future__ import annotations
@@ -157,6 +163,7 @@ class Completion:
 NOISE_ALONE, SIGNAL = 5.0, 7.5
 LEAST = 1e-9  # least variance of a direction, relative to the frame's
 RHO = 0.05  # ρ of AdaSSP
+TILTED = 3.0  # standard deviations of noise within which a coefficient has no part in an axis
 LEAST_FELT = 0.5  # noise of a coefficient, relative to that without shrinkage, at least
 WEAK = 1e-12  # least share of the target's variance that a direction is assumed to explain
 
@@ -181,6 +188,8 @@ class Line:
         Of ``unshrunk``, caused by noise.
     sampling_covariance : array of shape (d + 1, d + 1)
         The same, caused by sampling, times the number of rows: as for least squares with a constant residual variance.
+    identified : array of shape (d + 1,)
+        Of each number in ``unshrunk``, whether the releases say anything about it.
     """
 
     weights: Array
@@ -191,6 +200,32 @@ class Line:
     unshrunk: Array
     noise_covariance: Array
     sampling_covariance: Array
+    identified: NDArray[np.bool_]
+
+
+def without_part(back: Array, identified: NDArray[np.bool_], values: Array, entries: Array) -> NDArray[np.bool_]:
+    """Return which coefficients have no part in the axes that are not identified, but for the tilt by noise.
+
+    Parameters
+    ----------
+    back : array of shape (coefficients, d)
+        The part of each axis in each coefficient.
+    identified : array of shape (d,)
+    values : array of shape (d,)
+        The variance, or curvature, along each axis.
+    entries : array of shape (d, d)
+        The variances of the noise of the matrix whose eigenvectors the axes are.
+
+    Examples
+    --------
+    >>> without_part(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([True, False]), np.array([9.0, 0.0]), np.ones((2, 2)))
+    array([ True, False])
+    """
+    free, sure = np.flatnonzero(~identified), np.flatnonzero(identified)
+    apart = np.maximum(values[sure][None, :] - values[free][:, None], 0.5 * values[sure][None, :])
+    tilts = entries[np.ix_(free, sure)] / apart**2
+    parts = back[:, free] ** 2 > TILTED**2 * (back[:, sure] ** 2 @ tilts.T)
+    return np.asarray(~parts.any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +333,40 @@ class _Whitened:
             _with_intercept(one, self.offset[:-1], more) for one, more in zip((noise, sampling), own, strict=True)
         ]
         directions = float(share @ completion.identified)
-        estimate = np.append(weights, intercept)
-        return Line(weights, intercept, np.sqrt(squares), ridge, directions, estimate, covariances[0], covariances[1])
+        estimate, known = np.append(weights, intercept), self.determined(completion.identified, values)
+        noises, sampled = covariances
+        return Line(weights, intercept, np.sqrt(squares), ridge, directions, estimate, noises, sampled, known)
+
+    def determined(self, identified: Array, values: Array) -> NDArray[np.bool_]:
+        """Return which coefficients, and in the last place whether the intercept, have no part in an axis of γ = 0."""
+        known = without_part(self.back, identified > 0.0, values, self.entries)
+        return np.append(known, not np.any(~known & (self.offset[:-1] != 0.0)))
+
+    def plain_line(self, variances: Array, stds: Array) -> Line:
+        """Return the line for inference: without ridge, from the axes whose variance stands out of the noise.
+
+        Parameters
+        ----------
+        variances, stds : arrays of shape (d,)
+            g, and the standard deviations of its noise over √2.
+        """
+        sure = np.where(_identify(variances, stds)[0] > 0.0, 1.0, 0.0)
+        values = np.maximum(variances, np.maximum(HIDDEN * math.sqrt(len(stds)) * stds, LEAST))
+        along = self.own + self.scale * sure * self.covariance[:-1, -1] / values
+        gram = self.back.T @ (self.units[:, None] ** 2 * self.back)
+        completion = Completion.minimum_norm(along, sure, gram, np.zeros(len(stds)))
+        return self.line(completion, np.ones(len(stds)), values, 0.0)
+
+    def with_inference(self, line: Line, variances: Array, stds: Array) -> Line:
+        """Return a line with the inference of the plain one."""
+        plain = self.plain_line(variances, stds)
+        return replace(
+            line,
+            unshrunk=plain.unshrunk,
+            noise_covariance=plain.noise_covariance,
+            sampling_covariance=plain.sampling_covariance,
+            identified=plain.identified,
+        )
 
 
 def _with_intercept(covariance: Array, offset: Array, own: float) -> Array:
@@ -335,16 +402,7 @@ def fit_noise_aware(moments: RegressionMoments, target: int, *, intercept: bool)
     share = values / (values + ridges)  # g/(g + λ)
     gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
     completion = Completion.minimum_norm(share * along, identified, gram, share_stds * share * np.abs(along))
-    line = white.line(completion, share, values, float(np.median(ridges)))
-    plain = white.line(
-        Completion.minimum_norm(along, identified, gram, share_stds * np.abs(along)), np.ones(d), values, 0.0
-    )
-    return replace(
-        line,
-        unshrunk=plain.unshrunk,
-        noise_covariance=plain.noise_covariance,
-        sampling_covariance=plain.sampling_covariance,
-    )
+    return white.with_inference(white.line(completion, share, values, float(np.median(ridges))), shrunk, stds)
 
 
 def fit_adassp(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
@@ -357,4 +415,5 @@ def fit_adassp(moments: RegressionMoments, target: int, *, intercept: bool) -> L
     kept = np.maximum(values + ridge, max(0.01 * most, LEAST))
     result = Completion.of_identified(white.scale * white.covariance[:-1, -1] / kept)
     line = white.line(result, np.ones(d), kept, ridge)
-    return replace(line, directions=float((np.clip(values, 0.0, kept) / kept).sum()))
+    line = replace(line, directions=float((np.clip(values, 0.0, kept) / kept).sum()))
+    return white.with_inference(line, values, np.sqrt(np.diag(white.entries) / 2.0))

@@ -24,11 +24,11 @@ class CellCounts(Query):
     """How many rows are in each cell.
 
     c(x) is 1 at the row's cell and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another
-    up: 2 in L1, √2 in L2. All are attained where there are two cells. Counts below 2⁵³ are exact. A query of this
-    family says which cell a row is in, from the row's own bits alone: by comparisons and elementwise operations.
+    up: 2 in L1, √2 in L2. All are attained where there are two cells. A query of this family says which cell a row is
+    in, from the row's own bits alone: by comparisons and elementwise operations.
     """
 
-    roundoff = 0.0  # counts below 2⁵³ are exact
+    whole_numbers = True
 
     @abstractmethod
     def numbers(self, block: Block) -> Any:
@@ -66,7 +66,7 @@ class Count(Query):
 
     name = "count"
     dimension = 0
-    roundoff = 0.0  # counts below 2⁵³ are exact
+    whole_numbers = True
 
     @cached_property
     def parts(self) -> Mapping[str, Part]:
@@ -128,7 +128,7 @@ class Histogram(CellCounts):
         """Return one-hot rows, as a database can compute them."""
         xp = array_namespace(block.codes)
         code = block.codes[:, self.column : self.column + 1]
-        labels = xp.reshape(xp.arange(self.categories, dtype=code.dtype, device=device(code)), (1, -1))
+        labels = xp.asarray([list(range(self.categories))], dtype=code.dtype, device=device(code))
         return xp.astype(code == labels, xp.float64)
 
 
@@ -183,7 +183,7 @@ class MostFrequentCategory(Selection):
     """The most frequent category of a column, of all rows or of each group of them; the scores are counts.
 
     A row that comes or goes moves one count by 1 and the others by 0: spread 1. A row that is replaced moves one up and
-    one down: spread 2. A unit of m rows: m times that. Counts below 2⁵³ are exact.
+    one down: spread 2. A unit of m rows: m times that. Counts are exact (``records.sources.whole_sums``).
 
     In groups each choice is about the rows of one group. The log-ratio of all choices together is the sum of theirs, so
     its range is the sum of their ranges. A row is in one group: if it comes or goes, the range of that group is 1. If
@@ -329,7 +329,7 @@ class Margins(Query):
 
     name = "margins"
     dimension = 0
-    roundoff = 0.0  # counts below 2⁵³ are exact
+    whole_numbers = True
 
     def __post_init__(self) -> None:
         sizes = tuple(integer("categories", size, least=2) for size in self.categories)
@@ -360,7 +360,7 @@ class Margins(Query):
         ones = []
         for place, size in enumerate(self.categories):
             code = block.codes[:, place : place + 1]
-            labels = xp.reshape(xp.arange(size, dtype=code.dtype, device=device(code)), (1, -1))
+            labels = xp.asarray([list(range(size))], dtype=code.dtype, device=device(code))
             ones.append(xp.astype(code == labels, xp.float64))
         return xp.concat(ones, axis=1)
 

@@ -167,8 +167,14 @@ class SideBySide(Query):
 
     @property
     def roundoff(self) -> float:
-        """One product more than the queries, unless it is by 1."""
-        return max(one.roundoff for one in self.queries) + 4.0 * UNIT_ROUNDOFF * any(one != 1.0 for one in self.weights)
+        """One product more than the queries, unless it is by 1 or of whole numbers."""
+        exact = self.whole_numbers or all(weight == 1.0 for weight in self.weights)
+        return max(one.roundoff for one in self.queries) + (0.0 if exact else 4.0 * UNIT_ROUNDOFF)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether those of all queries are, and the weights."""
+        return all(one.whole_numbers for one in self.queries) and all(weight.is_integer() for weight in self.weights)
 
     def contributions(self, block: Block) -> Any:
         """Return those of all queries, with their weights."""

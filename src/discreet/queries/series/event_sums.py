@@ -42,8 +42,8 @@ class EventSums(Query):
     Both are attained where the first column is a longest one, by two rows of the first interval, one with an event. For
     the identity these are the bounds of counts: 1, and 2 or √2.
 
-    *Float error.* As in ``StepSums``, with values of 1: N·γ·n for the counts and error·(1 + γ)·n for ``apply``, since
-    the counts of all series together are at most n.
+    *Float error.* As in ``StepSums``, where rows are counted: error·n for ``apply``, since the counts are exact and, of
+    all series together, at most n.
 
     Parameters
     ----------
@@ -123,6 +123,10 @@ class EventSums(Query):
         shares = {norm: upper_norm(first, norm) / most for norm, most in (("l1", l1), ("l2", l2))}
         attained = {f"{ahead}{norm}": min(share, 1.0) for norm, share in shares.items() for ahead in ("", "replace_")}
         return Bound(l2, l1, math.sqrt(2.0) * l2, 2.0 * l1, attained)
+
+    def accumulation(self, setting: Setting) -> float:
+        """Return γ: 0, as rows are counted."""
+        return 0.0 if setting.adds_exactly(1.0) else super().accumulation(setting)
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """See the class."""

@@ -84,6 +84,10 @@ class FourierCount(Selection):
         """Return the series, which stays on the private side."""
         return self.series.collect(records, setting)
 
+    def accumulation(self, setting: Setting) -> float:
+        """Return the series' own."""
+        return self.series.accumulation(setting)
+
     def float_error(self, rows: int, accumulation: float) -> float:
         """Return the series' own; ``spread`` adds that of the scores."""
         return self.series.float_error(rows, accumulation)

@@ -103,7 +103,7 @@ class StepSums(SeriesQuery):
     (a block of m rows has at most m steps that are not 0, so the grid costs m·2⁻⁷⁶·B, whatever T is). So
     ‖O(S̃ − S)‖₂ ≤ N·γ·n·B. On top ``apply`` errs
     by at most error·‖S̃‖₁, and ‖S̃‖₁ ≤ (1 + γ)·n·B. The values themselves are floats within their bounds, so nothing
-    else is rounded.
+    else is rounded. Where rows are counted, S is whole and γ = 0.
 
     Parameters
     ----------
@@ -181,6 +181,11 @@ class StepSums(SeriesQuery):
         """Whether every time that can be lies on the grid."""
         low, high = (np.asarray(end, dtype=np.float64).reshape(-1) for end in (self.space.low, self.space.high))
         return bool(self.start <= low[self.time] and high[self.time] <= self.stop)
+
+    def accumulation(self, setting: Setting) -> float:
+        """Return γ: 0 where rows are counted."""
+        exact = self.value is None and setting.adds_exactly(1.0)
+        return 0.0 if exact else super().accumulation(setting)
 
     def float_error(self, rows: int, accumulation: float) -> float:
         """See the class."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.arguments import suggest_name
+from discreet.arguments import ArgumentError, Verbatim, suggest_name
 from discreet.records.cells import category_key, read_date
 from discreet.records.declared.conditions import (
     MOST_CHARACTERS,
@@ -72,7 +72,8 @@ class Parser:
         self, text: Any, numbers: Collection[str] | Mapping[str, str], categories: Mapping[str, Sequence[Any]]
     ) -> None:
         if not isinstance(text, str):
-            raise ValueError(f"where={type(text).__name__}: expected a condition as text; {EXAMPLE}")
+            given = Verbatim(type(text).__name__)
+            raise ArgumentError("where", given, "a condition as text", write=EXAMPLE.removeprefix("write "))
         if len(text) > MOST_CHARACTERS:
             raise size_error(text)
         self._text, self._categories = text, categories
@@ -81,8 +82,8 @@ class Parser:
         self._names: dict[str, str] = {}  # what stands in the text of Python for a name in backticks
         self._left = MOST_COMPARISONS
 
-    def _error(self, expected: str, write: str = EXAMPLE) -> ValueError:
-        return ValueError(f"where={shorten(self._text)}: expected {expected}; {write}")
+    def _error(self, expected: str, write: str = EXAMPLE) -> ArgumentError:
+        return ArgumentError("where", Verbatim(shorten(self._text)), expected, write=write.removeprefix("write "))
 
     def _hint(self, usual: str) -> str:
         """Return what to write in the place of what looks like another language."""
@@ -255,10 +256,10 @@ class Parser:
     def _column(self, node: ast.Name) -> str:
         name = self._names.get(node.id, node.id)
         if name not in self._kinds:
-            raise ValueError(
-                f"where={shorten(self._text)}: the column {shorten(name)} is not declared: expected one of "
-                f"{', '.join(map(repr, self._kinds))}; write its name as it is declared, in backticks if it is no "
-                f"identifier{suggest_name(name, self._kinds)}"
+            raise self._error(
+                f"one of {', '.join(map(repr, self._kinds))}, since the column {shorten(name)} is not declared",
+                "write its name as it is declared, in backticks if it is no identifier"
+                f"{suggest_name(name, self._kinds)}",
             )
         return name
 

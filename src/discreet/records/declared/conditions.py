@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
+from discreet.arguments import ArgumentError, Verbatim
 from discreet.records.cells import format_day
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
@@ -239,12 +240,11 @@ def check_size(condition: Condition) -> Condition:
     return condition
 
 
-def size_error(text: str) -> ValueError:
+def size_error(text: str) -> ArgumentError:
     """Return the error for a condition that is too long or too deep."""
-    return ValueError(
-        f"where={shorten(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
-        f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels; write a shorter one, or make a column of it"
-    )
+    most = f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels"
+    expected = f"at most {MOST_CHARACTERS:,} characters, chains and spaces written out, {most}"
+    return ArgumentError("where", Verbatim(shorten(text)), expected, "a shorter one, or make a column of it")
 
 
 def shorten(value: Any) -> str:

@@ -77,7 +77,7 @@ class ArraySource(LocalSource):
 
     def __init__(self, data: Any, names: Sequence[str], reading: Reading, ids: UnitCells | None = None) -> None:
         super().__init__(reading)
-        self._data, self._ids = data, ids
+        self._data, self._ids, self.named = data, ids, False
         self._place = {name: j for j, name in enumerate(names)}
         self.kind = f"{array_namespace(data).__name__.removeprefix('array_api_compat.')} array"
 

@@ -23,6 +23,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from discreet.records.sources.frames import empty_table, import_optional
 from discreet.records.sources.stored import Engine, replace_errors
 
+DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")
 LONGEST_HEADER = 2**20
@@ -202,3 +204,16 @@ class CsvEngine(Engine):
 def _is_text(cell: str) -> bool:
     """Return whether a cell was UTF-8; bytes that were none are surrogates."""
     return cell.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in cell)
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a cell is empty, a number or a date, and so not the name of a column.
+
+    >>> is_value("age"), is_value("57.0"), is_value("2022-12-07")
+    (False, True, True)
+    """
+    try:
+        float(cell)
+    except ValueError:
+        return not cell.strip() or DATE.fullmatch(cell.strip()) is not None
+    return True

@@ -82,7 +82,7 @@ class DaskSource(PartitionedSource):
     def __init__(self, data: Any, names: tuple[str, ...] | None, reading: Reading) -> None:
         super().__init__(reading, names)
         self._data = data
-        self.kind = "Dask data frame" if names is None else "Dask array"
+        self.kind, self.named = "Dask data frame" if names is None else "Dask array", names is None
         if names is None:
             self.backend = "pandas"
             data = data[[name for name in data.columns if str(name) in reading.needed]]

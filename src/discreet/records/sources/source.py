@@ -74,10 +74,12 @@ class Source(ABC):
         Whether they are those of a view, declared by the owner (``Table``).
     backend : str or None
         Of a data frame in memory its library, as narwhals names it.
+    named : bool
+        Whether its columns have names of their own; those of an array are found by their places.
     """
 
     kind: str
-    per_unit = False
+    per_unit, named = False, True
     backend: str | None = None
 
     def __init__(self, declared: Reading) -> None:

@@ -34,6 +34,13 @@ Proof, coordinate by coordinate (|·| and ≤ are meant so).
 
 In one coordinate j that is γ_n Σ_i|c_ij| + 2⁻⁷⁶·NB + 4.2u·Σ_i|c_ij|, for queries whose proof goes by coordinates.
 
+**Whole numbers have no error.** Where all c_ij are whole and N·B ≤ 2⁵¹ (``MOST_WHOLE``), computed = Σ c_i. Proof. Let
+B ≥ 1, as otherwise all are 0. Every sum of some of the rows is a whole number of at most 2⁵¹ in size, so a float, and
+step 1 rounds nothing. As e ≤ 52, 1 is a multiple of g, and of the grid 2^(e−52) of a database (``sql.text``): step 2
+rounds nothing. In step 4, with 1/g = 2^t and t ≥ 24, q is 2^t times a number of 52 binary digits. So are h·2⁶⁰ and l:
+l is 0 where t ≥ 60, and otherwise a multiple of 2^t below 2⁶⁰. Nothing is rounded. ∎ So the sums of neighbours are as
+far apart as the rows of one unit make them, however many rows there are.
+
 The bound asks for kernels that sum in float64, and for B above 2⁻⁹⁰⁰ and N·B below 2¹⁰⁰⁰, so that nothing under- or
 overflows. It is about the floats c_i that the kernel has computed; how far these are from the ideal contributions is
 for the query to say.
@@ -61,6 +68,7 @@ FRACTION_BITS = 76  # the grid is 2^(e−76)
 LOW_BITS = 60
 LOW_MASK = 2**LOW_BITS - 1
 LARGEST = 2.0**108  # steps of the grid that a block of 2³⁰ rows cannot reach
+MOST_WHOLE = 2.0**51
 
 
 def float_error(depth: int) -> float:

@@ -28,16 +28,17 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, probability
+from discreet.arguments import ArgumentError, probability
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.question import Query
-from discreet.statistics.comparisons.contrasts import DRAWS, SEED, SOURCES
+from discreet.statistics.comparisons.contrasts import DRAWS, SEED
 from discreet.statistics.counted_columns import CountedColumn, name_column
 from discreet.statistics.groups import By, Groups, name_groups
+from discreet.statistics.hypothesis_tests import HypothesisTest
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.statistic import group_facts
 
 Array = NDArray[np.float64]
 
@@ -171,7 +172,7 @@ def _bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Association(Statistic):
+class Association(HypothesisTest):
     """A private test of independence.
 
     Attributes
@@ -203,11 +204,19 @@ class Association(Statistic):
         return self.crosstab.p_value
 
     @property
+    def _draws(self) -> int:
+        return self.crosstab.draws
+
+    @property
+    def _p_values(self) -> list[float]:
+        return [self.p_value]
+
+    @property
     def freedom(self) -> int:
         """The degrees of freedom of Pearson's test, (rows − 1)·(columns − 1)."""
         return (len(self.row_labels) - 1) * (len(self.column_labels) - 1)
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for Cramér's V that holds it with about this probability.
 
         Parameters
@@ -216,15 +225,15 @@ class Association(Statistic):
         of : str
             "rows" accounts for the noise alone, "population" for the sampling of rows too.
         """
-        sampled = choice("of", of, SOURCES) == "population"
+        sampled = self._choose_of(of) == "population"
         return self.crosstab.interval(probability("level", level), sampled=sampled)
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return one row, with Cramér's V, its interval and the p-value; ``counts`` has the cross-tab."""
         return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
-        return f"Cramér's V {self.value:.3g}, p = {self.p_value:.2g}"
+        return f"Cramér's V {self.value:.3g}, {self._describe_p_values()}"
 
 
 @dataclass(frozen=True, kw_only=True)

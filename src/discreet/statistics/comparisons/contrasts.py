@@ -45,6 +45,7 @@ Array = NDArray[np.float64]
 
 DRAWS = 9_999  # public and fixed: a p-value is at least 1/10,000
 SEED = 20_260_101  # of draws for post-processing, which are no secret
+FAR = 1e100  # slopes beyond which nothing is told apart
 SHRUNK = 4  # groups from which on the sizes in weights are shrunk
 SOURCES = ("rows", "population")  # what an interval is about
 BINARY = (0.0, 1.0)  # scores of a yes-or-no question
@@ -219,10 +220,16 @@ class Contrast:
         ratio = np.maximum(1.0 - 2.0 / (9.0 * effective) + spreads * np.sqrt(2.0 / (9.0 * effective)), 0.1) ** 3
         return np.asarray(errors / np.sqrt(ratio))
 
+    def says_nothing(self, level: float) -> bool:
+        """Return whether no p(β) is below 1 − level, as there are too few draws for it."""
+        return 1.0 - level <= 1.0 / (1.0 + self.draws)
+
     def interval(self, level: float, of: str) -> tuple[float, float]:
         """Return the ends of the β with p(β) ≥ 1 − level around the estimate, for cells without leading axes."""
         outside, sampled = 1.0 - probability("level", level), choice("of", of, SOURCES) == "population"
         start = float(self.estimate)
+        if self.says_nothing(level):
+            return -self.limit, self.limit
 
         def accepts(slope: float) -> bool:
             return bool(self.exceedance(slope, sampled=sampled) >= outside)
@@ -233,15 +240,15 @@ class Contrast:
 
     def _end(self, start: float, sign: float, accepts: Any) -> float:
         """Return the end of the accepted slopes in one direction, found by doubling a step and then by bisection."""
-        step = sign * self._step
+        step, far = sign * self._step, min(self.limit, FAR)
         inside, out = start, start + step
-        while accepts(out) and abs(out) < min(self.limit, 1e300):
+        while abs(out) < far and accepts(out):
             inside, step = out, 2.0 * step
             out = start + step
-        if abs(out) >= self.limit:
-            out = sign * self.limit
+        if abs(out) >= far:
+            out = sign * far
             if accepts(out):
-                return out
+                return sign * self.limit
         for _ in range(40):
             middle = (inside + out) / 2.0
             inside, out = (middle, out) if accepts(middle) else (inside, middle)
@@ -254,4 +261,4 @@ class Contrast:
         each = self.noise.variance * (self._coefficients(means) ** 2).sum(axis=-1) + self._sampling(means)
         per_unit = abs(float((weights * self.positions * self.sizes).sum()))
         error = math.sqrt(float((weights**2 * each).sum())) / per_unit if per_unit > 0.0 else math.inf
-        return min(max(error, 1e-12), self.limit, 1e150)
+        return min(max(error, 1e-12), self.limit, FAR)

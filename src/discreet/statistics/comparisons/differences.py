@@ -1,16 +1,17 @@
 """Private differences of two groups, in means or in proportions, with a test that accounts for the noise.
 
 One release has the cells of ``queries.moments.bernstein`` (or the counts of a category and of the others) in every
-group, with the whole budget. ``contrasts`` has the test and the intervals.
+group, with the whole budget. ``contrasts`` has the test and the intervals. With ``by`` the release has these cells for
+each combination of the groups that are compared with those of ``by``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError
 from discreet.door import Declarations
@@ -18,14 +19,18 @@ from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.adaptors import Grouped
 from discreet.statistics.comparisons.contrasts import Contrast
-from discreet.statistics.comparisons.measured import Measured, choose_pair, name_between
+from discreet.statistics.comparisons.group_comparison import GroupComparison, name_strata
+from discreet.statistics.comparisons.measured import Measured, choose_pair, compared_cells, name_between
 from discreet.statistics.counted_columns import name_column
+from discreet.statistics.groups import By, Groups, ask_groups
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.statistic import group_facts
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(Statistic):
+class Difference(GroupComparison):
     """A private difference of two groups: the mean, or the share, of the first less that of the second.
 
     For a log column it is the difference of the means of logarithms, whose exponential is the ratio of the geometric
@@ -33,44 +38,37 @@ class Difference(Statistic):
 
     Attributes
     ----------
-    value : float
+    value : float or array
+        With groups (``by``), one for each of them.
+    p_value : float or array
+        Of a two-sided test that the two were drawn from populations with the same mean. It accounts for sampling and
+        for the noise, as Welch's test does for sampling. Rows of one person may depend on each other in any way; see
+        ``discreet.statistics.comparisons.contrasts``. Persons must be independent.
     compared : tuple
-        The labels of the two groups.
+        The labels of the two groups that are compared.
     between : str
         The column that divides them.
-    means : tuple of float
+    means : array of shape (2,) or (groups, 2)
         The mean, or the share, of each of the two.
-    sizes : tuple of float
+    sizes : array of shape (2,) or (groups, 2)
         The released number of rows of each.
     of : object
         The category whose share was compared; None for means.
-    contrast : Contrast
-        The released cells, with mean and difference in units of the column's range.
+    contrasts : tuple of Contrast
+        The released cells of each group, with mean and difference in units of the column's range.
     """
 
     compared: tuple[Any, Any]
     between: str
-    means: tuple[float, float]
-    sizes: tuple[float, float]
+    means: Array
+    sizes: Array
     of: Any
-    contrast: Contrast
     width: float
 
-    takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
-    @cached_property
-    def p_value(self) -> float:
-        """The p-value of a two-sided test that both groups were drawn from populations with the same mean.
-
-        It accounts for sampling and for the noise, as Welch's test does for sampling. Rows of one person may depend on
-        each other in any way; see ``discreet.statistics.comparisons.contrasts``. Persons must be independent.
-        """
-        return float(self.contrast.exceedance())
-
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
-        """Return an interval for the difference that holds it with this probability.
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
+        """Return an interval for each difference that holds it with this probability.
 
         Parameters
         ----------
@@ -80,17 +78,18 @@ class Difference(Statistic):
             "population" for the difference between the populations that these rows were drawn from: it accounts for
             sampling too, and holds 0 if and only if ``p_value`` is at least 1 − level.
         """
-        low, high = self.contrast.interval(level, of)
+        return super().interval(level, of)
+
+    def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
+        low, high = contrast.interval(level, of)
         return low * self.width, high * self.width
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
-        """Return one row, with the groups, the value, its interval and the p-value."""
-        pair = dict(zip(("group", "other"), self.compared, strict=True))
-        return [pair | row | {"p_value": self.p_value} for row in super().table(level, of)]
+    def _compared_cells(self) -> dict[str, Any]:
+        return compared_cells(self.compared)
 
     def _shown(self) -> str:
         first, second = self.compared
-        return f"{super()._shown()} ({first} less {second}), p = {self.p_value:.2g}"
+        return f"{super()._shown()} ({first} less {second}), {self._describe_p_values()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,44 +101,55 @@ class DifferenceRequest(Request[Difference]):
     measured : Measured
     between : str
     pair : (int, int)
-        The codes of the two groups.
+        The codes of the two groups that are compared.
+    groups : Groups or None
+        Those of ``by``.
     """
 
     measured: Measured
     between: str
     pair: tuple[int, int]
+    groups: Groups | None
 
     def plan(self) -> Inquiry[Difference]:
         """Return one question for all groups."""
         place = self.curator.category_columns.index(self.between)
         values, measured = self.curator.categories[place], self.measured
-        query = Grouped(measured.query, len(values), place)
+        query = ask_groups(self.groups, Grouped(measured.query, len(values), place))
 
         def answer(measure: Measure) -> Difference:
             release = measure(query)
-            assert release.noise is not None
-            contrast = Contrast(
-                release.value.reshape(len(values), -1)[list(self.pair)],
-                np.array([1.0, 0.0]),
-                np.array(measured.scores),
-                np.array(measured.squares),
-                release.noise,
-                self.curator.setting.max_rows,
-            )
-            means = measured.low + measured.width * contrast.means
+            noise = release.noise
+            assert noise is not None
+            cells = release.value.reshape(-1, len(values), len(measured.scores))[:, list(self.pair)]
+            contrasts = [
+                Contrast(
+                    one,
+                    np.array([1.0, 0.0]),
+                    np.array(measured.scores),
+                    np.array(measured.squares),
+                    noise,
+                    self.curator.setting.max_rows,
+                )
+                for one in cells
+            ]
+            means = np.stack([measured.low + measured.width * one.means for one in contrasts])
+            sizes = np.stack([one.sizes for one in contrasts])
+            estimates = np.array([measured.width * float(one.estimate) for one in contrasts])
+            grouped = self.groups is not None
             facts = {
                 "columns": (measured.name,),
-                **group_facts(None),
+                **group_facts(self.groups),
                 "single": True,
+                "contrasts": tuple(contrasts),
                 "compared": tuple(values[code] for code in self.pair),
                 "between": self.between,
-                "means": tuple(means.tolist()),
-                "sizes": tuple(contrast.sizes.tolist()),
+                "means": means if grouped else means[0],
+                "sizes": sizes if grouped else sizes[0],
                 "of": measured.of,
-                "contrast": contrast,
                 "width": measured.width,
             }
-            value = float(contrast.estimate) * measured.width
+            value = estimates if grouped else float(estimates[0])
             return Difference.from_releases(value, self.curator, self.guarantee, [release], **facts)
 
         return self.make_inquiry([query], answer, "difference")
@@ -153,6 +163,7 @@ def difference(
     between: str | int,
     groups: Any = None,
     of: Any = None,
+    by: By | None = None,
     epsilon: float,
     delta: float = 0.0,
     bits: Bits | None = None,
@@ -176,6 +187,9 @@ def difference(
         cost nothing.
     of : object, optional
         For a column of categories: the one whose share is compared.
+    by : str or list of str, optional
+        Declared columns of categories: a difference for each combination of their categories, in one release, each with
+        its interval and p-value. P-values are not corrected for their number.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -199,7 +213,8 @@ def difference(
     column, divided = name_column("column", column, curator), name_between(between, curator)
     if column == divided:
         raise ArgumentError("between", between, "another column than the one that is compared")
-    curator = curator.only([column, divided])
+    grouping = name_strata(by, [column, divided], curator)
+    curator = curator.only([column, divided, *grouping])
     values = curator.categories[curator.category_columns.index(divided)]
     measured = Measured.from_column(curator, column, of)
     return DifferenceRequest(
@@ -209,4 +224,5 @@ def difference(
         measured=measured,
         between=divided,
         pair=choose_pair(groups, values),
+        groups=Groups.of(grouping, curator),
     )

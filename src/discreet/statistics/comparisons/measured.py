@@ -83,6 +83,11 @@ def name_between(between: Any, curator: Curator) -> str:
     return curator.category_columns[place_of("between", between, curator.category_columns)]
 
 
+def compared_cells(compared: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the cells of a table that name the two groups."""
+    return dict(zip(("group", "other"), compared, strict=True))
+
+
 def choose_pair(groups: Any, values: Sequence[Any]) -> tuple[int, int]:
     """Return the codes of the two groups to compare; the only two by default."""
     if groups is None and len(values) == 2:

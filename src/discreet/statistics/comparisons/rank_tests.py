@@ -16,23 +16,24 @@ the quantile of the absolute error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.adaptors import Grouped
 from discreet.queries.question import Query
-from discreet.statistics.comparisons.contrasts import DRAWS, SEED, SOURCES, Contrast
-from discreet.statistics.comparisons.measured import choose_pair, name_between
+from discreet.statistics.comparisons.contrasts import DRAWS, SEED, Contrast
+from discreet.statistics.comparisons.group_comparison import GroupComparison, name_strata
+from discreet.statistics.comparisons.measured import choose_pair, compared_cells, name_between
 from discreet.statistics.counted_columns import CountedColumn, name_column
+from discreet.statistics.groups import By, Groups, ask_groups
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.statistic import group_facts
 
 Array = NDArray[np.float64]
 
@@ -70,61 +71,45 @@ def superiority(cells: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankTest(Statistic):
+class RankTest(GroupComparison):
     """A private rank test of two groups.
 
     Attributes
     ----------
-    value : float
+    value : float or array
         The probability that a row of the first group is above one of the second, with half of that of a tie: ½ where
-        neither group tends to be higher.
+        neither group tends to be higher. With groups (``by``), one for each of them.
+    p_value : float or array
+        Of a two-sided test that the two were drawn from the same distribution. It accounts for sampling and for the
+        noise. Rows of one person may depend on each other in any way; see
+        ``discreet.statistics.comparisons.contrasts``. Persons must be independent.
     compared : tuple
-        The labels of the two groups.
+        The labels of the two groups that are compared.
     between : str
         The column that divides them.
-    contrast : Contrast
-        The released counts of bins, with the scores of the test.
+    contrasts : tuple of Contrast
+        The released counts of bins of each group, with the scores of the test.
     """
 
     compared: tuple[Any, Any]
     between: str
-    contrast: Contrast
 
-    takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
+    def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
+        return rank_interval(contrast, level, of == "population")
 
-    @cached_property
-    def p_value(self) -> float:
-        """The p-value of a two-sided test that both groups were drawn from the same distribution.
-
-        It accounts for sampling and for the noise. Rows of one person may depend on each other in any way; see
-        ``discreet.statistics.comparisons.contrasts``. Persons must be independent.
-        """
-        return float(self.contrast.exceedance())
-
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
-        """Return an interval for ``value`` that holds it with about this probability.
-
-        Parameters
-        ----------
-        level : float
-        of : str
-            "rows" accounts for the noise alone, "population" for the sampling of rows too.
-        """
-        return rank_interval(self.contrast, probability("level", level), choice("of", of, SOURCES) == "population")
-
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
-        """Return one row, with the groups, the value, its interval and the p-value."""
-        pair = dict(zip(("group", "other"), self.compared, strict=True))
-        return [pair | row | {"p_value": self.p_value} for row in super().table(level, of)]
+    def _compared_cells(self) -> dict[str, Any]:
+        return compared_cells(self.compared)
 
     def _shown(self) -> str:
         first, second = self.compared
-        return f"{self.value:.3g} for {first} above {second}, p = {self.p_value:.2g}"
+        shown = f"{self.value:.3g}" if self.groups is None else super()._shown()
+        return f"{shown} for {first} above {second}, {self._describe_p_values()}"
 
 
 def rank_interval(contrast: Contrast, level: float, sampled: bool) -> tuple[float, float]:
     """Return the ends of an interval for the effect; see the module."""
+    if contrast.says_nothing(level):
+        return 0.0, 1.0
     rng = np.random.default_rng(SEED)
     counts = np.maximum(contrast.cells, 0.0)
     sizes = np.maximum(contrast.cells.sum(axis=-1), 1.0)
@@ -154,32 +139,36 @@ class RankTestRequest(Request[RankTest]):
         The counts of the bins, over all rows.
     column, between : str
     pair : (int, int)
-        The codes of the two groups.
+        The codes of the two groups that are compared.
+    groups : Groups or None
+        Those of ``by``.
     """
 
     query: Query
     column: str
     between: str
     pair: tuple[int, int]
+    groups: Groups | None
 
     def plan(self) -> Inquiry[RankTest]:
         """Return one question for the bins of all groups."""
         place = self.curator.category_columns.index(self.between)
         values = self.curator.categories[place]
-        query = Grouped(self.query, len(values), place)
+        query = ask_groups(self.groups, Grouped(self.query, len(values), place))
 
         def answer(measure: Measure) -> RankTest:
             release = measure(query)
-            cells = release.value.reshape(len(values), -1)[list(self.pair)]
+            cells = release.value.reshape(-1, len(values), self.query.size)[:, list(self.pair)]
             facts = {
                 "columns": (self.column,),
-                **group_facts(None),
+                **group_facts(self.groups),
                 "single": True,
+                "contrasts": tuple(rank_contrast(one, release.noise, self.curator.setting.max_rows) for one in cells),
                 "compared": tuple(values[code] for code in self.pair),
                 "between": self.between,
-                "contrast": rank_contrast(cells, release.noise, self.curator.setting.max_rows),
             }
-            value = float(superiority(cells))
+            effects = superiority(cells)
+            value = effects if self.groups is not None else float(effects[0])
             return RankTest.from_releases(value, self.curator, self.guarantee, [release], **facts)
 
         return self.make_inquiry([query], answer, "rank test")
@@ -193,6 +182,7 @@ def rank_test(
     between: str | int,
     groups: Any = None,
     bins: Any = 10,
+    by: By | None = None,
     epsilon: float,
     delta: float = 0.0,
     bits: Bits | None = None,
@@ -206,7 +196,7 @@ def rank_test(
         As in ``mean``.
     column : str or int
         A declared column of numbers or dates, or of categories in the order of their declaration.
-    between, groups
+    between, groups, by
         As in ``difference``.
     bins : int, sequence, or str
         The grid, as in ``histogram``. Values in one bin are ties. Few bins are better where noise dominates; bins that
@@ -234,7 +224,8 @@ def rank_test(
     column, divided = name_column("column", column, curator), name_between(between, curator)
     if column == divided:
         raise ArgumentError("between", between, "another column than the one that is compared")
-    curator = curator.only([column, divided])
+    grouping = name_strata(by, [column, divided], curator)
+    curator = curator.only([column, divided, *grouping])
     query = CountedColumn.of(column, bins, curator).count(curator)
     if query.size > MOST_BINS:
         raise ArgumentError("bins", query.size, f"at most {MOST_BINS} of them")
@@ -247,4 +238,5 @@ def rank_test(
         column=column,
         between=divided,
         pair=choose_pair(groups, values),
+        groups=Groups.of(grouping, curator),
     )

@@ -11,7 +11,6 @@ that, and make the test reject too often; means over time do not have this probl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -25,10 +24,12 @@ from discreet.queries.counts.count_queries import Bins
 from discreet.queries.counts.table_queries import Binned
 from discreet.scales import ColumnScale, place_of
 from discreet.statistics.comparisons.contrasts import Contrast
+from discreet.statistics.comparisons.group_comparison import GroupComparison, name_strata
 from discreet.statistics.comparisons.measured import Measured
 from discreet.statistics.counted_columns import bin_edges, name_column
+from discreet.statistics.groups import By, Groups, ask_groups
 from discreet.statistics.request import Request, check_scale, statistic
-from discreet.statistics.statistic import Statistic, group_facts
+from discreet.statistics.statistic import group_facts
 
 Array = NDArray[np.float64]
 
@@ -37,14 +38,18 @@ MOST_BINS = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trend(Statistic):
+class Trend(GroupComparison):
     """A private slope.
 
     Attributes
     ----------
-    value : float
+    value : float or array
         How much the mean, the share or the rate changes in one unit of time (``per``), or of the column ``over``.
-        A rate is a number of rows in one such unit.
+        A rate is a number of rows in one such unit. With groups (``by``), one for each of them.
+    p_value : float or array
+        Of a two-sided test that the population has no trend. It accounts for sampling and for the noise. Rows of one
+        person may depend on each other in any way; see ``discreet.statistics.comparisons.contrasts``. Persons must be
+        independent, and counts must not come in waves.
     over : str
         The column of dates or numbers.
     per : str
@@ -53,12 +58,12 @@ class Trend(Statistic):
         The calendar bins: "2023-01".
     edges : array
         The edges of the bins; for dates the days since 1970-01-01 on which bins begin, and the day after the last one.
-    levels : array
+    levels : array of shape (bins,) or (groups, bins)
         The mean, share or rate in each bin, as released and within its bounds.
     of : object
         The category whose share it is; None for means and counts.
-    contrast : Contrast
-        The released cells of the bins.
+    contrasts : tuple of Contrast
+        The released cells of the bins of each group.
     """
 
     over: str
@@ -67,24 +72,12 @@ class Trend(Statistic):
     edges: Array
     levels: Array
     of: Any
-    contrast: Contrast
     width: float
 
-    takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
     _kind: ClassVar[str] = "spread"
 
-    @cached_property
-    def p_value(self) -> float:
-        """The p-value of a two-sided test that the population has no trend.
-
-        It accounts for sampling and for the noise. Rows of one person may depend on each other in any way; see
-        ``discreet.statistics.comparisons.contrasts``. Persons must be independent, and counts must not come in waves.
-        """
-        return float(self.contrast.exceedance())
-
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
-        """Return an interval for the slope that holds it with about this probability.
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
+        """Return an interval for each slope that holds it with about this probability.
 
         Parameters
         ----------
@@ -93,15 +86,18 @@ class Trend(Statistic):
             "rows" accounts for the noise alone, if the bins of these rows were on a line. "population" accounts for
             sampling too, and holds 0 if and only if ``p_value`` is at least 1 − level.
         """
-        low, high = self.contrast.interval(level, of)
+        return super().interval(level, of)
+
+    def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
+        low, high = contrast.interval(level, of)
         return low * self.width, high * self.width
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
-        """Return one row, with the value, its interval and the p-value; ``levels`` has a number for each bin."""
-        return [{"per": self.per or self.over} | row | {"p_value": self.p_value} for row in super().table(level, of)]
+    def _compared_cells(self) -> dict[str, Any]:
+        return {"per": self.per or self.over}
 
     def _shown(self) -> str:
-        return f"{self.value:.4g} a {self.per or f'unit of {self.over}'}, p = {self.p_value:.2g}"
+        shown = f"{self.value:.4g}" if self.groups is None else super()._shown()
+        return f"{shown} a {self.per or f'unit of {self.over}'}, {self._describe_p_values()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +115,8 @@ class TrendRequest(Request[Trend]):
     edges : array
         In the units of the measured scale.
     per : str
+    groups : Groups or None
+        Those of ``by``.
     """
 
     measured: Measured | None
@@ -127,44 +125,53 @@ class TrendRequest(Request[Trend]):
     labels: tuple[str, ...] | None
     edges: Array
     per: str
+    groups: Groups | None
 
     def plan(self) -> Inquiry[Trend]:
         """Return one question for all bins."""
         measured, inner = self.measured, tuple(self.edges[1:-1].tolist())
         counts = Bins(self.curator.space, self.place, inner)
-        query = counts if measured is None else Binned(measured.query, self.curator.space, self.place, inner)
+        bins = counts if measured is None else Binned(measured.query, self.curator.space, self.place, inner)
+        query = ask_groups(self.groups, bins)
         unit = DAYS.get(self.per, 1.0)
         lengths = np.diff(self.edges) / unit
         positions = (self.edges[:-1] + self.edges[1:]) / (2.0 * unit)
 
         def answer(measure: Measure) -> Trend:
             release = measure(query)
-            assert release.noise is not None
+            noise = release.noise
+            assert noise is not None
             scores, squares = ((1.0,), (1.0,)) if measured is None else (measured.scores, measured.squares)
-            contrast = Contrast(
-                release.value.reshape(len(lengths), -1),
-                positions - positions.mean(),
-                np.array(scores),
-                np.array(squares),
-                release.noise,
-                self.curator.setting.max_rows,
-                lengths if measured is None else None,
-            )
+            contrasts = [
+                Contrast(
+                    one,
+                    positions - positions.mean(),
+                    np.array(scores),
+                    np.array(squares),
+                    noise,
+                    self.curator.setting.max_rows,
+                    lengths if measured is None else None,
+                )
+                for one in release.value.reshape(-1, len(lengths), len(scores))
+            ]
             low, width = (0.0, 1.0) if measured is None else (measured.low, measured.width)
+            levels = np.stack([low + width * one.means for one in contrasts])
+            slopes = np.array([float(one.estimate) * width for one in contrasts])
+            grouped = self.groups is not None
             facts = {
                 "columns": ("rows" if measured is None else measured.name,),
-                **group_facts(None),
+                **group_facts(self.groups),
                 "single": True,
+                "contrasts": tuple(contrasts),
                 "over": self.over.name,
                 "per": self.per,
                 "labels": self.labels,
                 "edges": self.edges,
-                "levels": low + width * contrast.means,
+                "levels": levels if grouped else levels[0],
                 "of": None if measured is None else measured.of,
-                "contrast": contrast,
                 "width": width,
             }
-            value = float(contrast.estimate) * width
+            value = slopes if grouped else float(slopes[0])
             return Trend.from_releases(value, self.curator, self.guarantee, [release], **facts)
 
         return self.make_inquiry([query], answer, "trend")
@@ -179,6 +186,7 @@ def trend(
     bins: Any = None,
     per: str = "year",
     of: Any = None,
+    by: By | None = None,
     epsilon: float,
     delta: float = 0.0,
     bits: Bits | None = None,
@@ -202,6 +210,9 @@ def trend(
         The unit of time: "year", "month", "week" or "day". For numbers it is one unit of ``over``.
     of : object, optional
         For a column of categories: the one whose share is compared.
+    by : str or list of str, optional
+        Declared columns of categories: a trend for each combination of their categories, in one release, each with its
+        interval and p-value. P-values are not corrected for their number.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -227,7 +238,8 @@ def trend(
     named = None if column is None else name_column("column", column, curator)
     if named == time:
         raise ArgumentError("over", over, "another column than the one that is measured")
-    curator = curator.only([time] if named is None else [named, time])
+    grouping = name_strata(by, [named, time], curator)
+    curator = curator.only([name for name in (named, time, *grouping) if name is not None])
     place = curator.columns.index(time)
     scale = check_scale(curator, place)
     if scale.kind == "log":
@@ -248,4 +260,5 @@ def trend(
         labels=labels,
         edges=edges,
         per=choice("per", per, DAYS) if dated else "",
+        groups=Groups.of(grouping, curator),
     )

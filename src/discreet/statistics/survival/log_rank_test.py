@@ -16,23 +16,23 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, format_value, iterable
+from discreet.arguments import ArgumentError, format_value, iterable
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.statistics.groups import By
+from discreet.statistics.hypothesis_tests import HypothesisTest
 from discreet.statistics.request import Request, statistic, unwrap
-from discreet.statistics.statistic import Statistic
 from discreet.statistics.survival.life_table import LifeTable
 from discreet.statistics.survival.rank_comparison import RankComparison
-from discreet.statistics.survival.survival_curves import OF, EventRequest, check_limit
+from discreet.statistics.survival.survival_curves import EventRequest, check_limit
 
 Array = NDArray[np.float64]
 REPEATS = 1999  # simulated tables; the smallest p-value is 1/2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogRank(Statistic):
+class LogRank(HypothesisTest):
     """A private log-rank test.
 
     Attributes
@@ -66,6 +66,14 @@ class LogRank(Statistic):
     speaks_of_population: ClassVar[bool] = True
 
     @property
+    def _draws(self) -> int:
+        return REPEATS
+
+    @property
+    def _p_values(self) -> list[float]:
+        return [self.p_value]
+
+    @property
     def statistic(self) -> float:
         """The log-rank statistic, with the variance of the noise in its denominator."""
         return float(self._comparison.statistic)
@@ -75,9 +83,9 @@ class LogRank(Statistic):
         """Observed less expected events of each group: above 0 for those that have events sooner."""
         return self._comparison.excess
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each difference of restricted means; ``of`` is as in ``Survival.interval``."""
-        population = choice("of", of, OF) == "population"
+        population = self._choose_of(of) == "population"
         _, low, high = self._life.difference_interval(self.edges, self.until, level, population=population)
         return (low.item(), high.item()) if low.size == 1 else (low, high)
 
@@ -91,21 +99,37 @@ class LogRank(Statistic):
 
         return [f"{name(label)} − {name(self.compared[0])}" for label in self.compared[1:]]
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
-        """Return a row for each difference of restricted means with its interval, and the p-value of the test."""
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
+        """Return a row for each difference of restricted means with its interval.
+
+        Where two groups are compared the row has the p-value of the test. It is about all groups together: of more than
+        two groups no row has it, and ``p_value``, ``repr`` and ``notes`` do.
+        """
         low, high = (np.atleast_1d(end).tolist() for end in self.interval(level, of))
-        about = {} if self.which_rows is None else {"which_rows": self.which_rows}
+        about = self._about_cells(of)
         several = zip(self._differences, np.atleast_1d(self.value).tolist(), low, high, strict=True)
-        p = self.p_value
+        test = {"p_value": self.p_value} if len(self.compared) == 2 else {}
         return [
-            {"difference": name, "value": value, "low": least, "high": most, "until": self.until, "p_value": p} | about
+            {"difference": name, "value": value, "low": least, "high": most, "until": self.until} | test | about
             for name, value, least, most in several
         ]
 
     def _shown(self) -> str:
-        means = zip(self._differences, np.atleast_1d(self.value), strict=True)
-        shown = ", ".join(f"{name} {value:.4g}" for name, value in means)
-        return f"log-rank p = {self.p_value:.3g}; restricted means until {self.until:.6g}: {shown}"
+        ends = (np.atleast_1d(one).tolist() for one in (self.value, *self.interval()))
+        several = zip(self._differences, *ends, strict=True)
+        means = ", ".join(f"{name} {value:.4g} in [{low:.4g}, {high:.4g}]" for name, value, low, high in several)
+        shown = f"restricted means until {self.until:.6g}: {means}"
+        return f"{self._test}; {shown}" if len(self.compared) == 2 else shown
+
+    @property
+    def _test(self) -> str:
+        return f"log-rank {self._describe_p_value(self.p_value)}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of more than two groups: the p-value of the one test of all of them, which no row of the table has."""
+        test = [] if len(self.compared) == 2 else [f"{self._test}, one test of all {len(self.compared)} groups"]
+        return (*test, *super().notes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,13 +38,13 @@ from discreet.queries.series.operators import Identity, Operator, StepsAndBlocks
 from discreet.scales import ColumnScale, place_of
 from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.request import Request, check_scale, noise_variance, planning_rows, statistic, unwrap
-from discreet.statistics.statistic import TABLE_COLUMNS, Statistic, group_facts
+from discreet.statistics.statistic import MOST_NAMED, OF, TABLE_COLUMNS, Statistic, group_facts
+from discreet.statistics.statistic_plots import interval_text, label_text
 from discreet.statistics.survival.life_table import Decoder, LifeTable
 
 Array = NDArray[np.float64]
 
 METHODS = ("actuarial", "exact")
-OF = ("rows", "population")
 FEW = 40  # intervals up to which the counts themselves are released at δ = 0
 FEWEST, DEFAULT, MOST = 10, 50, 500  # intervals
 
@@ -84,7 +84,8 @@ class RestrictedMean:
         return low, high
 
     def __repr__(self) -> str:
-        shown = f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
+        ends = zip(*(np.atleast_1d(one).tolist() for one in (self.value, *self.interval())), strict=True)
+        shown = ", ".join(f"{value:.6g} in [{low:.6g}, {high:.6g}]" for value, low, high in ends)
         return f"<restricted mean until {self.until:.6g}: {shown}>"
 
 
@@ -118,7 +119,7 @@ class Survival(Statistic):
         """For each group the last edge up to which enough rows are at risk; beyond it the curve is held constant."""
         return self._of_groups(self.edges[self._life.known.sum(axis=-1)])
 
-    def interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for the share that survives each edge, each by itself.
 
         Parameters
@@ -129,7 +130,7 @@ class Survival(Statistic):
             population that the rows are an independent sample of (Greenwood's variance, and the noise). Where a person
             has several rows, these are not independent, and the interval is too narrow. Neither accounts for the grid.
         """
-        low, high = self._life.curve_interval(level, population=choice("of", of, OF) == "population")
+        low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
         return self._of_groups(low), self._of_groups(high)
 
     @property
@@ -137,12 +138,12 @@ class Survival(Statistic):
         """The time that half of a group survive, on a line between edges unless times lie there; ∞ if not reached."""
         return self._of_groups(self._crossing(self._life.survival))
 
-    def median_interval(self, level: float = 0.95, of: str = "rows") -> tuple[Any, Any]:
+    def median_interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return the times at which the interval of the curve holds one half (Brookmeyer and Crowley 1982).
 
         Its upper end is ∞ where the upper end of the curve's interval does not fall to one half.
         """
-        low, high = self._life.curve_interval(level, population=choice("of", of, OF) == "population")
+        low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
         return self._of_groups(self._crossing(low)), self._of_groups(self._crossing(high))
 
     def _crossing(self, curves: Array) -> Array:
@@ -176,33 +177,61 @@ class Survival(Statistic):
         taken = name in TABLE_COLUMNS | {"group", "at_risk", *self.by}
         return [*super()._axes(), (f"time {name}" if taken else name, self.edges.tolist())]
 
-    def table(self, level: float = 0.95, of: str = "rows") -> list[dict[str, Any]]:
+    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each edge of each group: time, number at risk, share that survives, and its interval."""
         rows = super().table(level, of)
-        low, high = self._life.curve_interval(level, population=choice("of", of, OF) == "population")
+        low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
         numbers = zip(rows, *(part.ravel().tolist() for part in (self._life.at_risk, low, high)), strict=True)
-        ends = ("value", "low", "high", "which_rows")
+        ends, about = ("value", "low", "high"), self._about_cells(of)
         return [
-            {name: cell for name, cell in row.items() if name not in ends}
+            {name: cell for name, cell in row.items() if name not in ends and name not in about}
             | {"at_risk": left, "value": row["value"], "low": least, "high": most}
-            | {name: cell for name, cell in row.items() if name == "which_rows"}
+            | about
             for row, left, least, most in numbers
         ]
 
     def _shown(self) -> str:
-        curves, last = self._life.survival, f"{self.edges[-1]:.6g}"
-        if self.groups is None:
-            return f"survival of {self.columns[0]}: {curves[0, -1]:.3g} at {last}"
-        several = zip(self.groups, curves[:, -1], strict=True)
-        return f"survival of {self.columns[0]} at {last}: {', '.join(f'{label} {one:.3g}' for label, one in several)}"
+        low, high = (np.atleast_2d(end)[:, -1].tolist() for end in self.interval(self._level))
+        ends = zip(self._life.survival[:, -1].tolist(), low, high, strict=True)
+        shown = [f"{one:.3g} in [{least:.3g}, {most:.3g}]" for one, least, most in ends]
+        if self.groups is not None:
+            shown = [f"{label_text(label)} {one}" for label, one in zip(self.groups, shown, strict=True)]
+        return f"survival of {self.columns[0]} at {self.edges[-1]:.6g}: {', '.join(shown)}"
 
-    def plot(self, *, level: float | None = None, ax: Any = None, of: str = "population") -> Any:
+    def drowned(self, level: float = 0.95) -> Any:
+        """Return for each edge whether noise has drowned the curve there.
+
+        That is where too few rows are at risk for the noise, so that the curve is held constant and its interval goes
+        down to 0 (``known_until``), or where the interval has all shares from 0 to 1.
+        """
+        low, high = (np.atleast_2d(end) for end in self.interval(level, of="rows"))
+        lost = (low <= 0.0) & (high >= 1.0)
+        lost[:, 1:] |= ~self._life.known
+        return lost.reshape(np.shape(self.value))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For which groups, and from which time on, noise has drowned the curve."""
+        lost = np.atleast_2d(self.drowned(self._level))
+        groups = [""] if self.groups is None else [f"{label_text(label)} " for label in self.groups]
+        firsts = [
+            len(one) - int(np.argmin(np.append(one[::-1], False))) for one in lost
+        ]  # up to the end, from there on
+        times = [
+            f"{name}from {self.edges[k]:.6g} on" for name, k in zip(groups, firsts, strict=True) if k < len(self.edges)
+        ]
+        more = f" and {len(times) - MOST_NAMED} more" if len(times) > MOST_NAMED else ""
+        return (f"drowned by noise: {', '.join(times[:MOST_NAMED])}{more}",) if times else ()
+
+    def plot(self, *, level: float | None = None, ax: Any = None, of: str | None = None) -> Any:
         """Draw the curves as steps with bands, and the numbers at risk below the axis; return the axes.
 
-        There are no marks where rows are censored: single times are not released. Needs matplotlib.
+        The bands are about the population where ``of`` is not given, as is usual for survival curves, and the title
+        says what they are about. There are no marks where rows are censored: single times are not released. Needs
+        matplotlib.
         """
-        population = choice("of", of, OF) == "population"
-        low, high = self._life.curve_interval(self._level if level is None else level, population=population)
+        about, level = choice("of", "population" if of is None else of, OF), self._level if level is None else level
+        low, high = self._life.curve_interval(level, population=about == "population")
         if ax is None:
             from matplotlib.figure import Figure
 
@@ -213,6 +242,7 @@ class Survival(Statistic):
             (line,) = ax.step(self.edges, self._life.survival[g], where="post", color=f"C{g}", label=label or None)
             ax.fill_between(self.edges, low[g], high[g], step="post", alpha=0.2, color=line.get_color(), linewidth=0)
         ax.set(xlim=(self.edges[0], self.edges[-1]), ylim=(0.0, 1.02), ylabel="share that survives")
+        ax.set_title(interval_text(level, about), fontsize="small")
         if self.groups is not None:
             ax.legend(frameon=False, loc="best")
         ticks = [tick for tick in ax.get_xticks() if self.edges[0] <= tick <= self.edges[-1]]

@@ -1,0 +1,555 @@
+"""``TableSynthesizer``: synthetic tables from private histograms and pair tables, by a maximum-entropy model."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, nonnegative
+from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
+from discreet.estimators.base import LogLikelihoodScore, sample_arguments
+from discreet.estimators.persistence import PublicRows
+from discreet.estimators.table_estimator import TableEstimator, warn_of_dropped_rows
+from discreet.estimators.table_relations import Relation, read_relations
+from discreet.estimators.table_rules import check_possible
+from discreet.guarantees import Neighbors
+from discreet.models.noisy_sums import noise_std
+from discreet.models.synthesis.column_trees import NumberUnits
+from discreet.models.synthesis.pair_targets import PairTargets
+from discreet.models.synthesis.pairwise_model import PairwiseModel, tied_pairs
+from discreet.models.synthesis.synthesis_method import ColumnHistogram, DeclaredColumn, FittedTable, TableSynthesis
+from discreet.models.synthesis.table_quality import TableQuality, assess_table
+from discreet.models.synthesis.table_rows import BrokenRule, Columns, DrawnColumn, draw_table, log_within
+from discreet.models.synthesis.triples import TripleTargets, TripleTerms
+from discreet.records import Box, Condition, Schema
+from discreet.records.cells import category_key
+from discreet.records.declared.conditions import And, Membership
+from discreet.scales import ColumnScale, column_scales
+
+Array = NDArray[np.float64]
+
+DIGITS = 6  # of fields and interactions in a file
+MOST_COLUMNS = 500
+MOST_FIELD = 1e6  # the sweeps of a fit reach some hundreds
+WRITE = "for example zeros=[{'ward': 'maternity', 'sex': 'male'}] or zeros=[\"ward == 'maternity' and age < 10\"]"
+
+WRITE_KNOWN = "for example known={'sex': {'F': 0.51, 'M': 0.49}}"
+
+
+class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # type: ignore[misc]
+    """Synthetic tables that keep the histogram of every column and the table of every pair of columns.
+
+    One-way histograms and all pair tables are released with noise. Synthetic rows come from the distribution of largest
+    entropy with these tables, as far as they are more than noise. The guarantee (``epsilon``, ``delta``) covers the
+    whole fit; any number of synthetic rows follow at no further cost. There is nothing to choose: every choice follows
+    from public numbers or from what was released.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee.
+    schema : Schema, optional
+        The declared columns: numbers and dates with their bounds, categories with their values. They must not be taken
+        from the rows. Where the schema does not fill a missing value, a gap is a value of its own: synthetic rows have
+        gaps as often as the real ones, and together with the same other values. A ``Curator`` or ``Records`` has
+        declarations of its own; with these a schema may be left out, or gives the order of the columns.
+    whole : collection of str
+        The columns that are declared to hold whole numbers, such as years of age. Dates are whole days in any case.
+    target : str, optional
+        A column that others will be used to predict. Its pairs with all other columns are counted once more, and the
+        triples that are counted are those with it.
+    zeros : sequence of mapping or str
+        What cannot occur, as the owner of the data knows: a mapping of columns to categories, or a condition about the
+        columns in their own units. No synthetic row is such a row.
+    relations : mapping of str to str or (str, sequence), optional
+        Columns that follow from others: a number from a sum, as ``{"total": "a + b"}``, or categories from the edges of
+        a number's bands, as ``{"age_band": ("age", [0, 18, 65, 120])}``. They are not counted, cost nothing and hold in
+        every synthetic row; a gap in one of the others is a gap in them.
+    known : mapping of str to mapping, optional
+        Shares of categories that were published elsewhere, as ``{"sex": {"F": 0.51, "M": 0.49}}``, among rows without a
+        gap in that column. They take the place of the released shares. The guarantee is of this fit alone, and does not
+        cover what was published elsewhere: never take them from these rows.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
+
+    Attributes
+    ----------
+    columns_ : tuple of str
+        All columns, in the schema's order; without a schema the numbers come first.
+    categories_ : dict of str to tuple
+        The declared values of each column of categories.
+    fields_, interactions_ : array
+        Of the maximum-entropy model: f of each bin of each column, and θ of each pair of bins, the upper triangle row
+        by row.
+    triples_ : array of shape (t, 3)
+        The triples of columns, by their places, that have a term of their own, since more was
+        seen of them than pairs explain.
+    triple_interactions_ : array
+        τ of each of these and of the levels of their columns.
+    log_partition_ : float
+        An estimate of ln Σ exp(Σ f + Σ θ + Σ τ), by annealed importance sampling, for ``score_samples``.
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> tall = rng.random(10_000) < 0.4
+    >>> height = np.where(tall, 180.0, 160.0) + rng.normal(0.0, 5.0, 10_000)
+    >>> frame = pd.DataFrame({"height": height, "size": np.where(tall, "L", "S")})
+    >>> schema = dp.Schema({"height": dp.Number(100, 220), "size": dp.Category(["S", "M", "L"])})
+    >>> synthesizer = dp.TableSynthesizer(epsilon=1.0, delta=1e-6, schema=schema).fit(frame)
+    >>> synthetic = synthesizer.sample(10_000)
+    >>> print(synthetic.groupby("size")["height"].mean().round(-1)[["S", "L"]].to_dict())
+    {'S': 160.0, 'L': 180.0}
+    >>> print(synthesizer.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    _needs_numbers = False
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        schema: Schema | None = None,
+        whole: Collection[str] = (),
+        target: str | None = None,
+        zeros: Sequence[Mapping[str, Any] | str] = (),
+        relations: Mapping[str, Any] | None = None,
+        known: Mapping[str, Mapping[Any, float]] | None = None,
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.whole = whole
+        self.target = target
+        self.zeros = zeros
+        self.relations = relations
+        self.known = known
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
+        curator = self._open(X).with_gaps()
+        method = self._method_for(curator)
+        self._check_zeros(curator)
+        seed = np.random.default_rng(self._public_seed())
+
+        def take(result: FittedTable) -> None:
+            public = PublicRows.from_releases(self.releases_)
+            self.columns_, self.categories_ = self._named_columns(public), self._declared_categories(public)
+            self.feature_names_in_ = np.array(self.columns_, dtype=object)
+            self.n_features_in_ = len(self.columns_)
+            upper = np.triu_indices(len(result.model.fields))
+            self.fields_ = result.model.fields.round(DIGITS)
+            self.interactions_ = result.model.interactions[upper].round(DIGITS)
+            three = result.model.triples
+            self.triples_ = np.zeros((0, 3), dtype=np.int64) if three is None else three.columns
+            self.triple_interactions_ = np.zeros(0) if three is None else three.values.ravel().round(DIGITS)
+            self.log_partition_ = self._model.log_partition(seed)
+            first = self.releases_[0]
+            total = self._prepared[1].columns.rows if first.size.rows is None else float(first.size.rows)
+            warn_of_dropped_rows(first, total, noise_std(first, "counts"))
+
+        return self._plan_method(method, curator, take, own_units=False)
+
+    def _public_seed(self) -> int | None:
+        """Return a seed for what is public in any case."""
+        return None if self.random_state is None else 0
+
+    def _open(self, X: Any) -> Curator:
+        curator = super()._open(X)
+        number = len(curator.columns) + len(curator.categories)
+        if number > MOST_COLUMNS:
+            raise ArgumentError("X", UNSHOWN, f"at most {MOST_COLUMNS} columns, got {number}; declare fewer")
+        if not isinstance(curator.space, Box | None):
+            raise ArgumentError("X", UNSHOWN, "bounds for each column; write a Schema in the place of a Ball")
+        return curator
+
+    def _declared_categories(self, rows: Curator | PublicRows) -> dict[str, tuple[Any, ...]]:
+        """Return the declared categories of each column, without what stands for gaps."""
+        gaps = rows.declared.get("gaps", [])
+        own = len(rows.category_columns) - sum(name in gaps for name in rows.columns)
+        pairs = zip(rows.category_columns[:own], rows.categories[:own], strict=True)
+        return {name: tuple(values[:-1] if name in gaps else values) for name, values in pairs}
+
+    def _named_columns(self, rows: Curator | PublicRows) -> tuple[str, ...]:
+        """Return all columns, in order."""
+        if self.schema is not None:
+            return self.schema.names
+        return (*rows.columns, *self._declared_categories(rows))
+
+    def _relations(self, rows: Curator | PublicRows) -> dict[str, Relation]:
+        """Return the columns that follow from others, checked."""
+        whole = [name for name, one in zip(rows.columns, self._whole(rows), strict=True) if one]
+        given = {} if self.relations is None else self.relations
+        return read_relations(given, column_scales(rows.declared), whole, self._declared_categories(rows))
+
+    def _modelled_columns(self, rows: Curator | PublicRows) -> tuple[str, ...]:
+        """Return the columns that follow from no other, in order."""
+        derived = self._relations(rows)
+        return tuple(name for name in self._named_columns(rows) if name not in derived)
+
+    def _method_for(self, rows: Curator | PublicRows) -> TableSynthesis:
+        """Return the method that the parameters request, all of them checked."""
+        gaps = rows.declared.get("gaps", [])
+        categories, scales, whole = self._declared_categories(rows), column_scales(rows.declared), self._whole(rows)
+        beside = iter(range(len(categories), len(rows.category_columns)))
+        missing = {name: next(beside) for name in rows.columns if name in gaps}
+        columns = []
+        for name in self._modelled_columns(rows):
+            if name in categories:
+                place, count = list(categories).index(name), len(categories[name])
+                gap = count if name in gaps else None
+                columns.append(DeclaredColumn(place, count=count + (gap is not None), gap=gap))
+            else:
+                place = rows.columns.index(name)
+                units = NumberUnits(scales[name].low, scales[name].high, whole[place])
+                columns.append(DeclaredColumn(place, units=units, gap=missing.get(name)))
+        return TableSynthesis(
+            tuple(columns),
+            rows.space,
+            tuple(len(values) for values in rows.categories),
+            self._requested_guarantee(rows.neighbors),
+            rows.setting.max_rows,
+            self._target_place(rows),
+            self._forbidden_pairs(rows),
+            known=self._known_shares(rows),
+        )
+
+    def _known_shares(self, rows: Curator | PublicRows) -> tuple[tuple[int, tuple[float, ...]], ...]:
+        """Return the columns whose shares are known, each with the shares of its categories in order."""
+        given: Any = {} if self.known is None else self.known
+        names, categories = self._modelled_columns(rows), self._declared_categories(rows)
+        if not isinstance(given, Mapping) or not all(isinstance(shares, Mapping) for shares in given.values()):
+            raise ArgumentError("known", given, "a mapping of columns to the shares of their categories", WRITE_KNOWN)
+        result = []
+        for name, shares in given.items():
+            if name not in names or name not in categories:
+                some = [column for column in names if column in categories]
+                raise ArgumentError("known", name, f"a column of categories, of {format_names(some)}", WRITE_KNOWN)
+            written = {"true": True, "false": False} if set(categories[name]) == {True, False} else {}  # by a file
+            by_key = {category_key(written.get(value, value)): share for value, share in shares.items()}
+            if by_key.keys() != set(map(category_key, categories[name])):
+                raise ArgumentError(
+                    "known", shares, f"a share for each of {format_names(categories[name])}", WRITE_KNOWN
+                )
+            values = tuple(nonnegative("known", by_key[category_key(value)]) for value in categories[name])
+            if abs(math.fsum(values) - 1.0) > 1e-6:
+                raise ArgumentError("known", shares, f"shares of {name!r} that sum to 1", WRITE_KNOWN)
+            result.append((names.index(name), values))
+        return tuple(result)
+
+    def _target_place(self, rows: Curator | PublicRows) -> int | None:
+        names = self._modelled_columns(rows)
+        if self.target is not None and self.target not in names:
+            raise ArgumentError("target", self.target, f"None, or a column of {format_names(names)}")
+        return None if self.target is None else names.index(self.target)
+
+    def _conditions(self, rows: Curator | PublicRows) -> list[Condition]:
+        """Return what cannot occur, as conditions."""
+        if isinstance(self.zeros, str | Mapping) or not iterable(self.zeros):
+            raise ArgumentError("zeros", self.zeros, "a list of what cannot occur", WRITE)
+        categories = self._declared_categories(rows)
+        numbers = {name: scale.kind for name, scale in column_scales(rows.declared).items()}
+        result = []
+        for one in self.zeros:
+            text: Any = one
+            if isinstance(one, Mapping):
+                if not one or not set(one) <= set(categories):
+                    raise ArgumentError("zeros", one, f"categories of {format_names(categories)}", WRITE)
+                several = {name: value if isinstance(value, list) else [value] for name, value in one.items()}
+                text = " and ".join(f"`{name.replace('`', '``')}` in {values!r}" for name, values in several.items())
+            if not isinstance(text, str):
+                raise ArgumentError("zeros", one, "a mapping of columns to categories, or a condition", WRITE)
+            try:
+                result.append(Condition.parse(text, numbers, categories))
+            except ValueError as error:  # it speaks of a condition
+                raise ValueError(f"zeros: {error}") from None
+        return result
+
+    def _check_zeros(self, rows: Curator) -> None:
+        """Raise where the declarations show that zeros forbid everything, or everything with a category."""
+        numbers = {name: scale.own_ends for name, scale in column_scales(rows.declared).items()}
+        whole = [name for name, one in zip(rows.columns, self._whole(rows), strict=True) if one]
+        gaps, names = rows.declared.get("gaps", []), set(self._modelled_columns(rows))
+        conditions = [one for one in self._conditions(rows) if one.columns <= names]
+        check_possible(conditions, numbers, whole, self._declared_categories(rows), gaps)
+
+    def _forbidden_pairs(self, rows: Curator | PublicRows) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
+        """Return the pairs of categories, each as its column and its code, that a condition alone forbids."""
+        names, result = self._modelled_columns(rows), []
+        for one in self._conditions(rows):
+            if not one.columns <= set(names):
+                continue
+            parts = one.parts if type(one) is And else ()
+            members = [part for part in parts if isinstance(part, Membership) and part.within]
+            if len(members) != 2 or len(parts) != 2 or members[0].column == members[1].column:
+                continue
+            first, second = members
+            result += [
+                ((names.index(first.column), a), (names.index(second.column), b))
+                for a in first.codes
+                for b in second.codes
+            ]
+        return tuple(result)
+
+    _plots = ("associations", "errors", "sample", "noise")
+    _fitted = (
+        "columns_", "categories_", "fields_", "interactions_", "triples_", "triple_interactions_", "log_partition_",
+    )  # fmt: skip
+    _added: ClassVar[Mapping[str, Any]] = {"triples_": [], "triple_interactions_": [], "relations": None, "known": None}
+
+    def _check_fitted(self) -> None:
+        """Raise where the attributes are not those of a synthesizer."""
+        super()._check_fitted()
+        public = PublicRows.from_releases(self.releases_)
+        if self.columns_ != self._named_columns(public) or self.n_features_in_ != len(self.columns_):
+            raise ArgumentError("columns_", UNSHOWN, "every declared column once")
+        if self.categories_ != self._declared_categories(public):
+            raise ArgumentError("categories_", UNSHOWN, "the declared categories of each column")
+        if type(self.log_partition_) is not float:
+            raise ArgumentError("log_partition_", UNSHOWN, "a number")
+        try:
+            size = len(self._prepared[1].one)
+        except ValueError:  # counts of other bins have other shapes
+            raise ArgumentError("releases_", UNSHOWN, "counts of the bins that follow from the histograms") from None
+        if not max(np.abs(self.fields_).max(), np.abs(self.interactions_).max(initial=0.0)) <= MOST_FIELD:
+            raise ArgumentError("fields_", UNSHOWN, f"fields and interactions of at most {MOST_FIELD:g} in size")
+        if self.fields_.shape != (size,) or self.interactions_.shape != (size * (size + 1) // 2,):
+            raise ArgumentError("fields_", UNSHOWN, "a number for each bin, and for each pair of bins")
+        three = self._released_triples
+        known = set() if three is None else set(map(tuple, three.columns.tolist()))
+        own = list(map(tuple, self.triples_.reshape(-1, 3).tolist()))
+        if not {*own} <= known or len({*own}) != len(own):
+            raise ArgumentError("triples_", UNSHOWN, "triples of columns that were counted, each once")
+        self.triples_ = self.triples_.reshape(-1, 3).astype(np.int64)
+        most = 0 if three is None else three.most
+        if self.triple_interactions_.shape != (len(own) * most**3,) or not (
+            np.abs(self.triple_interactions_).max(initial=0.0) <= MOST_FIELD
+        ):
+            raise ArgumentError("triple_interactions_", UNSHOWN, f"a number of at most {MOST_FIELD:g} for each cell")
+
+    @property
+    def _prepared(self) -> tuple[list[ColumnHistogram], PairTargets]:
+        """The bins and the targets, which follow from the releases."""
+        return self._from_releases()[:2]
+
+    @property
+    def _released_triples(self) -> TripleTargets | None:
+        """The tables of triples."""
+        return self._from_releases()[2]
+
+    def _from_releases(self) -> tuple[list[ColumnHistogram], PairTargets, TripleTargets | None]:
+        check_is_fitted(self)
+        kept: Any = self.__dict__.get("_kept")
+        if kept is None or kept[0] is not self.releases_:
+            method = self._method_for(PublicRows.from_releases(self.releases_)).for_releases(len(self.releases_))
+            histograms = method.histograms(self.releases_[: method.levels])
+            result = histograms, method.targets(self.releases_), method.triples(self.releases_)
+            kept = self.__dict__["_kept"] = (self.releases_, result)
+        found: tuple[list[ColumnHistogram], PairTargets, TripleTargets | None] = kept[1]
+        return found
+
+    @property
+    def _model(self) -> PairwiseModel:
+        """The maximum-entropy model."""
+        targets, three = self._prepared[1], self._released_triples
+        size = len(targets.one)
+        upper = np.zeros((size, size))
+        upper[np.triu_indices(size)] = self.interactions_
+        theta = upper + np.triu(upper, 1).T
+        terms = None
+        if three is not None and len(self.triples_):
+            values = self.triple_interactions_.reshape(-1, *(three.most,) * 3)
+            terms = TripleTerms(self.triples_, three.levels, values)
+        return PairwiseModel(targets.columns.starts, self.fields_, theta, tied_pairs(targets), terms)
+
+    def quality(self) -> TableQuality:
+        """Return what to expect of synthetic rows: errors of columns and pairs, and which pairs are more than noise.
+
+        It follows from the releases alone, costs nothing and may be published.
+
+        Examples
+        --------
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"a": np.arange(9000) % 3, "b": np.arange(9000) % 3})
+        >>> schema = dp.Schema({"a": dp.Category([0, 1, 2]), "b": dp.Category([0, 1, 2])})
+        >>> dp.TableSynthesizer(epsilon=1.0, schema=schema).fit(frame).quality()
+        <2 columns, ...; 1 of 1 pairs are more than noise, the strongest a and b ...>
+        """
+        targets = self._prepared[1]  # raises where it is not fitted
+        return assess_table(self._modelled_columns(PublicRows.from_releases(self.releases_)), targets)
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Return synthetic rows, at no further cost.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, optional
+            Synthetic rows are public, so a seed is fine.
+
+        Returns
+        -------
+        data frame
+            With the declared columns, in order and in their own units: whole numbers, floats, dates, and categories as
+            they were declared, with gaps. It is of the library of the data frame that was fitted. For files, databases,
+            and a model that was read from a file it is a pandas, Polars or Arrow table, the first of these that is
+            installed; where none is, a dictionary of arrays.
+        """
+        return _to_table(self._draw_columns(n_samples, random_state), getattr(self, "_backend", None))
+
+    def _draw_columns(
+        self, n_samples: int, random_state: Any = None
+    ) -> dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """Return the values of each synthetic column, and where they are missing."""
+        number, rng = sample_arguments(n_samples, random_state)
+        histograms, targets = self._prepared
+        public = PublicRows.from_releases(self.releases_)
+        conditions, relations = self._conditions(public), self._relations(public)
+        drawn = draw_table(
+            self._model,
+            histograms,
+            targets,
+            number,
+            rng,
+            lambda columns: self._find_zeros(self._own_columns(columns, relations), conditions, relations),
+        )
+        own, scales = self._own_columns(drawn, relations), {scale.name: scale for scale in self._scales}
+        columns: dict[str, Any] = {}
+        for name in self.columns_:
+            column = own[name]
+            if name in scales:
+                columns[name] = self._as_declared(scales[name], column.values), column.missing
+            else:
+                values = self.categories_[name]
+                alike = len({type(value) for value in values}) == 1
+                labels = np.array([*values, values[0]], dtype=None if alike else object)
+                columns[name] = labels[column.values], column.missing
+        return columns
+
+    def _own_columns(self, drawn: Columns, relations: Mapping[str, Relation]) -> dict[str, DrawnColumn]:
+        """Return all columns by name: numbers in their own units, dates as days, and codes of categories."""
+        scales = {scale.name: scale for scale in self._scales}
+        names = [name for name in self.columns_ if name not in relations]
+        result = dict(zip(names, drawn, strict=True))
+        for name in names:
+            if name in scales:
+                numbers = self._own_numbers(scales[name], result[name].values).astype(np.float64)
+                result[name] = DrawnColumn(numbers, result[name].missing)
+        for name, relation in relations.items():
+            values = relation.values({source: result[source].values for source in relation.sources})
+            missing = np.any([result[source].missing for source in relation.sources], axis=0)
+            result[name] = DrawnColumn(np.clip(values, *scales[name].own_ends) if name in scales else values, missing)
+        return result
+
+    def _as_declared(self, scale: ColumnScale, numbers: Array) -> NDArray[Any]:
+        """Return numbers in their own units as a table holds them: dates, whole numbers, or floats."""
+        if scale.kind == "date":
+            return np.floor(numbers).astype(np.int64).astype("datetime64[D]")
+        return numbers.astype(np.int64) if scale.name in self.whole else numbers
+
+    def _find_zeros(
+        self, by_name: Mapping[str, DrawnColumn], conditions: Sequence[Condition], relations: Mapping[str, Relation]
+    ) -> list[BrokenRule]:
+        """Return which rows cannot occur, for each condition; a gap in a column of a condition says nothing."""
+        if not conditions:
+            return []
+        numbers, labels = self._numbers, tuple(self.categories_)
+        n = len(by_name[self.columns_[0]].values)
+        x = np.stack([by_name[name].values for name in numbers], axis=1) if numbers else np.empty((n, 0))
+        codes = np.stack([by_name[name].values for name in labels], axis=1) if labels else np.empty((n, 0))
+        drawn, result = [name for name in self.columns_ if name not in relations], []
+        for one in conditions:
+            known = ~np.any([by_name[name].missing for name in one.columns], axis=0)
+            holds = known & np.asarray(one.holds(x, codes, numbers, labels))
+            sources = {
+                own for name in one.columns for own in (relations[name].sources if name in relations else [name])
+            }
+            again = [drawn.index(name) for name in sorted(sources) if name in numbers]
+            places = sorted(map(drawn.index, sources))
+            result.append(BrokenRule(holds, tuple(again or places), tuple(set(places).difference(again or places))))
+        return result
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of density times probability of each row, without noise: do not publish it.
+
+        Whole numbers, categories and gaps have probabilities, other numbers a density and a probability at each bound.
+        The model's constant is estimated by annealed importance sampling, so that all values share an error that is
+        usually far below 0.1; it cancels in differences. Declared zeros beyond pairs are not taken into account, and
+        columns that follow from others (``relations``) are not looked at.
+
+        Parameters
+        ----------
+        X : data frame, or mapping of names to arrays
+            Rows in their own units.
+        """
+        model, (histograms, targets) = self._model, self._prepared
+        gaps = self.releases_[0].declared.get("gaps", [])
+        x, codes = self._read(X, gaps)
+        by_name: dict[str, NDArray[Any]] = {name: x[:, j] for j, name in enumerate(self._numbers)}
+        by_name |= {name: codes[:, j] for j, name in enumerate(self.categories_)}
+        columns = []
+        for name in self._modelled_columns(PublicRows.from_releases(self.releases_)):
+            values = by_name[name]
+            missing = values < 0 if name in self.categories_ else np.isnan(values)
+            columns.append(DrawnColumn(np.where(missing, 0, values), missing))
+        rows, within = log_within(columns, histograms, targets.columns.rows)
+        return np.asarray(model.energies(rows) - self.log_partition_ + within)
+
+
+def _to_table(columns: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], backend: Any) -> Any:
+    """Return columns with gaps as a data frame of a library, or as a dictionary of arrays."""
+    if backend is None:
+        backend = next(
+            (name for name in ("pandas", "polars", "pyarrow") if name in sys.modules or find_spec(name)), None
+        )
+    if backend is None:
+        return {name: _with_gaps(values, missing) for name, (values, missing) in columns.items()}
+    series = {}
+    for name, (values, missing) in columns.items():
+        if not missing.any():
+            series[name] = nw.new_series(name, values, backend=backend)
+        elif backend == "pandas" and values.dtype.kind in "ifM":
+            series[name] = nw.new_series(name, _with_gaps(values, missing), backend=backend)
+        else:
+            cells = [None if gap else cell for cell, gap in zip(values.tolist(), missing, strict=True)]
+            kind: Any = {"i": nw.Int64, "f": nw.Float64, "M": nw.Date, "b": nw.Boolean}.get(values.dtype.kind)
+            kind = None if backend == "pandas" else kind
+            series[name] = nw.new_series(name, cells, kind, backend=backend)
+    return nw.from_dict(series, backend=backend).to_native()
+
+
+def _with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return values with NaN, NaT or None in the place of gaps."""
+    if not missing.any():
+        return values
+    if values.dtype.kind == "M":
+        return np.asarray(np.where(missing, np.datetime64("NaT"), values))
+    if values.dtype.kind in "if":
+        return np.asarray(np.where(missing, np.nan, values.astype(np.float64)))
+    result = values.astype(object)
+    result[missing] = None
+    return result

@@ -1,0 +1,435 @@
+"""The pairwise maximum-entropy model of a table's bins, fitted to noisy pair tables.
+
+**The model.** p(x) ∝ exp(Σ_j f_j(x_j) + Σ_{i<j} θ_ij(x_i, x_j)): of all distributions with given pair tables the one of
+largest entropy. It has no conditional independence, so no structure is chosen. Terms of a few triples of
+columns join it where they can be seen (``triples``).
+
+**Shrinkage.** A released count is y = n·(1 + θ) + noise of variance v where n = o_a·o_b/N is the count under
+independence, to first order. With a prior θ ~ N(0, s²) the posterior mean solves y − M(θ) = λ·θ with λ = v/(n·s²), M(θ)
+being the model's count. That is the equation which the fit solves for every cell. s² is estimated for each pair table
+from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on differences
+of neighbouring bins of numbers.
+
+**Trends.** The product of two numbers' scores, and a number's score within a category, are single directions in a
+table, and hold most of what is known about it. They have priors of their own, and θ is split as
+
+    θ = Z·B·Zᵀ + Z·C + Cᵀ·Zᵀ + rest,      B: numbers × numbers,  C: numbers × categories.
+
+Strongly correlated numbers would take hundreds of steps: at a correlation r the trend answers to B as (1 − r²)². So B
+starts where a normal distribution with the target's correlations R has it, −(R⁻¹) off the diagonal, and its steps are
+those of that distribution, R⁻¹·ΔT·R⁻¹.
+
+**The fit** is stochastic approximation with persistent chains (Tieleman 2008): rows of the current model are moved by a
+Gibbs sweep, counted, and θ is moved by the difference. Uniform numbers are evenly spread over rows that are alike, so
+that counts vary less than those of independent rows. All of it is a function of releases and of a generator, total for
+any finite numbers, and every loop has a fixed length.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.models.synthesis.pair_targets import PairTargets
+from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Rows = NDArray[np.int32]
+
+CHAINS = 8000
+SWEEPS = 200
+STEP, FIELD_STEP = 0.1, 0.3  # of θ and f
+WIDEST = 0.5  # largest change of a number in a step
+DECAY_FROM, MEAN_FROM = 0.6, 0.85  # shares of the sweeps after which steps become smaller, and parameters are averaged
+TRIPLES_FROM = 0.3, 0.4  # shares of the sweeps between which triples of the model of pairs are counted
+MEMORY = 0.7  # of the running mean of the model's counts, by which steps are scaled
+PRIOR = 1.5  # factor of the estimated spread of θ: it is heavy-tailed
+LEAST_SPREAD, MOST_SPREAD = 0.1, 3.0
+RARE = 0.5  # power by which the spread grows as the expected count falls
+SMOOTH = 1.0  # weight of the penalty on differences of neighbouring bins
+LEAST_TREND = 0.05  # spread of a trend that is below its noise
+FORBIDDEN = -60.0  # θ of a pair that cannot occur
+STRATA = 16  # rows alike over which uniform numbers are evenly spread
+TIED = 0.4  # Cramér's V from which two columns are drawn together
+LEAST_EIGENVALUE = 0.02  # of the numbers' correlations
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseModel:
+    """Fields and interactions of the bins of all columns.
+
+    Attributes
+    ----------
+    starts : array of shape (d + 1,)
+        Where the bins of each column begin.
+    fields, interactions : arrays of shape (L,) and (L, L)
+        f and θ; θ is symmetric, and 0 within a column.
+    blocks : int array of shape (k, 2)
+        Pairs of columns that are drawn together.
+    triples : TripleTerms or None
+        Terms of three columns at once.
+    """
+
+    starts: Whole
+    fields: Array
+    interactions: Array
+    blocks: Whole
+    triples: TripleTerms | None = None
+
+    def draw(self, number: int, sweeps: int, rng: np.random.Generator) -> Rows:
+        """Return rows of the model, after so many sweeps from independent columns, as places among the bins."""
+        rows = draw_independent(self.starts, self.fields, number, rng)
+        walk = Walk(self.starts, rows, self.blocks, self.triples)
+        for place in range(sweeps):
+            walk.move(self.fields, self.interactions, rng, min(1.0, 2.0 * (place + 1) / sweeps))
+        return walk.rows
+
+    def energies(self, rows: Rows) -> Array:
+        """Return Σ_j f[x_j] + Σ_{i<j} θ[x_i, x_j] + Σ_t τ_t of each row."""
+        from discreet.models.synthesis.gibbs import add_energies
+
+        result = np.zeros(len(rows))
+        add_energies(rows, self.fields, self.interactions, result)
+        return result if self.triples is None else result + self.triples.energies(rows)
+
+    def logits(self, rows: Rows, column: int) -> Array:
+        """Return ln of the probability of each bin of a column given the others, up to a constant, for each row."""
+        first, last = int(self.starts[column]), int(self.starts[column + 1])
+        result = np.tile(self.fields[first:last], (len(rows), 1))
+        for other in range(rows.shape[1]):
+            result += self.interactions[rows[:, other], first:last]  # 0 within a column
+        if self.triples is not None:
+            result += self.triples.logits(rows, column)[:, self.triples.levels[first:last]]
+        return result
+
+    def log_partition(self, rng: np.random.Generator, *, chains: int = 2000, steps: int = 100) -> float:
+        """Return an estimate of ln Σ_x exp(Σ f + Σ θ + Σ τ), by annealed importance sampling (Neal 2001).
+
+        Rows start with independent columns, whose sum is Π_j Σ_a exp f_j(a), and interactions grow from 0 to all of
+        them in so many steps. exp of the estimate has the right mean; its logarithm is on average too small.
+        """
+        first = sum(_log_sum(self.fields[a:b]) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True))
+        walk = Walk(self.starts, draw_independent(self.starts, self.fields, chains, rng), self.blocks, self.triples)
+        alone = replace(self, fields=np.zeros_like(self.fields))
+        weight = np.zeros(chains)
+        for step in range(1, steps + 1):
+            weight += alone.energies(walk.rows) / steps
+            walk.move(self.fields, self.interactions, rng, step / steps)
+        return float(first + _log_sum(weight) - math.log(chains))
+
+
+def _log_sum(values: Array) -> float:
+    most = float(values.max())
+    return most + math.log(float(np.exp(values - most).sum()))
+
+
+def draw_independent(starts: Whole, fields: Array, number: int, rng: np.random.Generator) -> Rows:
+    """Return rows with independent columns, of probabilities proportional to exp(f)."""
+    rows = np.empty((number, len(starts) - 1), dtype=np.int32)
+    for column, (first, last) in enumerate(pairwise(starts)):
+        weights = np.exp(fields[first:last] - fields[first:last].max())
+        ends = np.cumsum(weights) / weights.sum()
+        u = (rng.permutation(number) + rng.random(number)) / number
+        rows[:, column] = first + np.minimum(np.searchsorted(ends, u), last - first - 1)
+    return rows
+
+
+class Walk:
+    """Rows of a model that are moved by Gibbs sweeps.
+
+    Two columns that determine one another never change one at a time, so strongly tied pairs are drawn together.
+
+    Parameters
+    ----------
+    starts : array of shape (d + 1,)
+    rows : int32 array of shape (n, d)
+        Places among the bins; they are moved.
+    blocks : int array of shape (k, 2)
+        Pairs of columns that are drawn together.
+    triples : TripleTerms, optional
+        Terms of three columns at once.
+    """
+
+    def __init__(self, starts: Whole, rows: Rows, blocks: Whole, triples: TripleTerms | None = None) -> None:
+        self.starts, self.rows, self.blocks = starts, rows, blocks
+        self.triples = TripleTerms.empty(int(starts[-1])) if triples is None else triples
+        self.single = np.setdiff1d(np.arange(rows.shape[1]), blocks)
+
+    def move(self, fields: Array, interactions: Array, rng: np.random.Generator, temperature: float = 1.0) -> None:
+        """Draw every column of every row anew."""
+        from discreet.models.synthesis.gibbs import sweep
+
+        blocks = self.blocks[rng.permutation(len(self.blocks))]
+        uniforms = self._uniforms(2 * len(blocks) + len(self.single), rng)
+        own, pairs = fields.astype(np.float32), interactions.astype(np.float32)
+        ties = self._ties(blocks, temperature * interactions)
+        order, three = rng.permutation(self.single), self.triples
+        terms = three.levels, three.columns, three.starts(self.rows.shape[1]), three.touching[1]
+        tau = three.values.astype(np.float32)
+        sweep(self.rows, order, blocks, ties, uniforms, own, pairs, self.starts, temperature, (*terms, tau))
+
+    def _uniforms(self, draws: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return uniform numbers for each row and draw, evenly spread over rows that are alike.
+
+        Rows are sorted by some columns. In each draw, every ``STRATA`` rows that follow one another have one number in
+        each of so many equal intervals, in random order. So each number is uniform and those of a row independent, and
+        counts vary less than with independent numbers.
+        """
+        n, d = self.rows.shape
+        some = rng.permutation(d)[:6]
+        order = np.lexsort(self.rows[:, some].T)
+        pieces = -(-n // STRATA)
+        strata = rng.permuted(np.broadcast_to(np.arange(STRATA, dtype=np.float32), (draws * pieces, STRATA)), axis=1)
+        spread = (strata + rng.random(strata.shape, dtype=np.float32)) / np.float32(STRATA)
+        result = np.empty((n, draws), dtype=np.float32)
+        result[order] = np.minimum(spread, 1.0 - 2.0**-24).reshape(draws, -1)[:, :n].T
+        return result
+
+    def _ties(self, blocks: Whole, interactions: Array) -> NDArray[np.float32]:
+        """Return exp of θ of each block, divided by the largest."""
+        most = int(np.diff(self.starts).max())
+        result = np.zeros((len(blocks), most, most), dtype=np.float32)
+        for place, (i, j) in enumerate(blocks):
+            table = interactions[self.starts[i] : self.starts[i + 1], self.starts[j] : self.starts[j + 1]]
+            result[place, : table.shape[0], : table.shape[1]] = np.exp(np.maximum(table - table.max(), -80.0))
+        return result
+
+    def count(self) -> Array:
+        """Return how many rows are in each pair of bins, and on the diagonal in each bin."""
+        from discreet.models.synthesis.gibbs import count_pairs
+
+        size = int(self.starts[-1])
+        counts = np.zeros((size, size))
+        count_pairs(self.rows, counts)
+        return np.asarray(np.triu(counts) + np.triu(counts, 1).T)
+
+
+class Solver:
+    """Steps of fields and interactions towards targets; see the module.
+
+    Parameters
+    ----------
+    targets : PairTargets
+    zeros : bool array of shape (L, L)
+        The pairs of bins that cannot occur.
+    """
+
+    def __init__(self, targets: PairTargets, zeros: NDArray[np.bool_]) -> None:
+        columns = targets.columns
+        self.targets, self.zeros, self.starts = targets, zeros, columns.starts
+        d, size = len(columns.sizes), len(targets.one)
+        self.rows, self.one, self.share = columns.rows, targets.one, targets.shares
+        self.member = np.zeros((size, d))  # 1 where a bin is of a column
+        for column in range(d):
+            self.member[columns.places(column), column] = 1.0
+        self.across = (self.member @ self.member.T == 0.0) & ~zeros
+        self.goal = np.where(self.across, targets.pairs, 0.0)
+        self.expected = np.outer(self.one, self.one) / self.rows
+        self._set_shrinkage()
+        self._set_trends()
+
+    def _set_shrinkage(self) -> None:
+        """Set λ, and the weights of the penalty on differences."""
+        columns = self.targets.columns
+        spread = np.ones_like(self.expected)  # s² of every cell
+        self.spreads = np.ones(self.targets.noise.shape)
+        for i, j in combinations(range(len(columns.sizes)), 2):
+            a, b = columns.places(i), columns.places(j)
+            n, y, v = self.expected[a, b], self.goal[a, b], self.targets.noise[i, j]
+            rare = np.clip((self.rows / n.size / n) ** RARE, 0.05, 20.0)
+            found = 1.0
+            for _ in range(8):  # E[(y − n)²] = v + s²·rare·n², weighted by how well each cell knows it
+                u = rare * n**2
+                weight = u / (v + found * u) ** 2
+                found = float((weight * ((y - n) ** 2 - v)).sum() / (weight * u).sum())
+                found = min(max(found, LEAST_SPREAD**2), MOST_SPREAD**2)
+            self.spreads[i, j] = self.spreads[j, i] = found
+            spread[a, b] = rare * found * PRIOR**2
+            spread[b, a] = spread[a, b].T
+        noise = self.member @ self.targets.noise @ self.member.T
+        self.shrink = np.where(self.across, noise / self.expected / spread, 0.0)
+        self.smooth = np.where(self.across, SMOOTH * noise / self.expected / np.maximum(spread, 0.04), 0.0)
+        size = len(self.one)
+        self.laplacian = np.zeros((size, size))
+        for column in columns.numbers:
+            first = int(columns.starts[column])
+            for k in range(first, first + columns.ordered[column] - 1):
+                self.laplacian[k : k + 2, k : k + 2] += [[1.0, -1.0], [-1.0, 1.0]]
+        degree = np.diag(self.laplacian)
+        self.stiffness = self.shrink + self.smooth * (degree[:, None] + degree[None, :])
+
+    def _set_trends(self) -> None:
+        """Set scores, priors of trends, and R⁻¹."""
+        targets, z = self.targets, self.targets.scores
+        numbers = targets.columns.numbers
+        self.weighted = z * self.share[:, None]  # for the part of a table along a score
+        pair = np.zeros((z.shape[1], z.shape[1]), dtype=bool)
+        pair[np.ix_(numbers, numbers)] = True
+        self.between = pair & ~np.eye(len(pair), dtype=bool)
+        inside = np.array([ordered == 0 for ordered in targets.columns.ordered])
+        self.within = (self.member @ inside > 0.0)[None, :] & (np.abs(z).sum(axis=0) > 0.0)[:, None]
+        variance = np.maximum(targets.trends**2 - targets.trend_noise, LEAST_TREND**2)
+        self.trend_shrink = np.where(self.between, targets.trend_noise / np.minimum(variance, 1.0), 0.0)
+        # Of a number within a category: c = Σ_a z_a·(y_a − n_a)/o, of variance σ²·Σz²/o²; spread by moments, per column
+        noise = (z**2).sum(axis=0)[:, None] * (targets.noise @ self.member.T) / self.one[None, :] ** 2
+        found = z.T @ np.where(self.across, self.goal - self.expected, 0.0) / self.one[None, :]
+        weight = self.share[None, :] / (noise + 0.04)
+        total = (weight * (found**2 - noise)) @ self.member / np.maximum(weight @ self.member, 1e-12)
+        spread = np.clip(total, LEAST_TREND**2, 1.0) @ self.member.T
+        self.level_shrink = np.where(self.within, noise / spread, 0.0)
+        correlation = np.where(self.between, np.clip(targets.trends, -0.999, 0.999), 0.0) + np.eye(len(pair))
+        values, vectors = np.linalg.eigh((correlation + correlation.T) / 2.0)
+        self.precision = (vectors / np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
+
+    def start(self) -> tuple[Array, Array]:
+        """Return the fields and interactions of a normal distribution's scores."""
+        z = self.targets.scores
+        theta = np.where(self.across, -z @ np.where(self.between, self.precision, 0.0) @ z.T, 0.0)
+        fields = np.log(self.share) - 0.5 * (z**2) @ (np.diag(self.precision) - 1.0)
+        return fields, np.where(self.zeros, FORBIDDEN, theta)
+
+    def _center(self, table: Array) -> Array:
+        """Return tables whose margins, weighted by the histograms, are 0."""
+        table = table - (table @ (self.member * self.share[:, None])) @ self.member.T
+        return np.asarray(table - self.member @ ((self.member * self.share[:, None]).T @ table))
+
+    def _split(self, theta: Array) -> tuple[Array, Array]:
+        """Return B and C, the trends of θ."""
+        along = self.weighted.T @ theta
+        return np.where(self.between, along @ self.weighted, 0.0), np.where(self.within, along, 0.0)
+
+    def _join(self, numbers: Array, levels: Array) -> Array:
+        """Return Z·B·Zᵀ + Z·C + Cᵀ·Zᵀ."""
+        z = self.targets.scores
+        mixed = z @ levels
+        return np.asarray(z @ numbers @ z.T + mixed + mixed.T)
+
+    def change(self, theta: Array, counts: Array, mean: Array, chains: int, step: float, trend_step: float) -> Array:
+        """Return the change of θ, from the model's counts M and their running mean; trends have steps of their own."""
+        z = self.targets.scores
+        theta = np.where(self.across, theta, 0.0)
+        gap = np.where(self.across, self.goal - counts, 0.0)
+        trend, level = self._split(theta)
+        rest = theta - self._join(trend, level)
+        pull = self.shrink * rest + self.smooth * (self.laplacian @ rest + rest @ self.laplacian)
+        curvature = np.maximum(mean, 0.3 * self.expected) + self.stiffness + self.rows / chains
+        part = np.where(self.across, np.clip(step * (gap - pull) / curvature, -WIDEST, WIDEST), 0.0)
+        part = self._center(part)
+        part = part - self._join(*self._split(part))
+        moved = np.where(self.between, self._newton(theta, counts), 0.0)
+        by_level = (z.T @ gap - self.level_shrink * self.one[None, :] * level) / (
+            self.one[None, :] * (1.0 + self.level_shrink)
+        )
+        by_level = np.where(self.within, by_level, 0.0)
+        moves = (np.clip(trend_step * one, -WIDEST, WIDEST) for one in (moved, by_level))
+        joined = self._join(*moves)
+        return np.asarray(part + self._center(np.where(self.across, joined, 0.0)))
+
+    def _newton(self, theta: Array, counts: Array) -> Array:
+        """Return R⁻¹·ΔR·R⁻¹, shape (d, d): how −R⁻¹ of normal scores changes for second moments to meet the targets.
+
+        Off the diagonal it is the change of B. A larger B also widens both columns, so the diagonal belongs to it: half
+        of it, times z², is the change of f that keeps their variances. Without it steps would have to be very small.
+        """
+        z = self.targets.scores
+        gap = np.where(self.across, self.goal - counts, 0.0)
+        off = z.T @ gap @ z / self.rows - self.trend_shrink * self._split(np.where(self.across, theta, 0.0))[0]
+        explained = np.maximum(1.0 - 1.0 / np.diag(self.precision), 0.0)  # by other numbers; the rest is for f alone
+        own = explained * ((self.one - np.diag(counts)) @ z**2) / self.rows
+        return np.asarray(self.precision @ (np.where(self.between, off, 0.0) + np.diag(own)) @ self.precision)
+
+    def change_fields(self, theta: Array, counts: Array, chains: int, step: float, trend_step: float) -> Array:
+        """Return the change of f."""
+        own = np.diag(counts)
+        single = np.clip((self.one - own) / (own + self.rows / chains), -WIDEST, WIDEST)
+        correlated = self.between.any(axis=1)
+        wide = 0.5 * self.targets.scores**2 @ np.where(correlated, np.diag(self._newton(theta, counts)), 0.0)
+        return np.asarray(step * single + np.clip(trend_step * wide, -WIDEST, WIDEST))
+
+
+def fit_pairs(
+    targets: PairTargets, zeros: NDArray[np.bool_], rng: np.random.Generator, three: TripleTargets | None = None
+) -> PairwiseModel:
+    """Return the model whose pair tables are the targets, shrunk, and whose triples are as far as they can be seen."""
+    solver, chains = Solver(targets, zeros), CHAINS
+    fields, theta = solver.start()
+    start = draw_independent(solver.starts, np.log(solver.share), chains, rng)
+    walk = Walk(solver.starts, start, tied_pairs(targets))
+    mean: Array | None = None
+    scale, triples = solver.rows / chains, _FittedTriples(three, walk, solver.rows / chains)
+    total_fields, total_theta, number = np.zeros_like(fields), np.zeros_like(theta), 0
+    for place in range(SWEEPS):
+        walk.move(fields, theta, rng)
+        counts = walk.count() * scale
+        mean = counts if mean is None else MEMORY * mean + (1.0 - MEMORY) * counts
+        late = max(place / SWEEPS - DECAY_FROM, 0.0) / (1.0 - DECAY_FROM)
+        step = STEP * 0.5 * (1.0 + math.cos(math.pi * late)) + 0.02 * (late > 0.0)
+        fields = fields + solver.change_fields(theta, counts, chains, FIELD_STEP * step / STEP, step)
+        theta = np.where(zeros, FORBIDDEN, theta + solver.change(theta, counts, mean, chains, step, step))
+        triples.move(place / SWEEPS, step)
+        if place >= MEAN_FROM * SWEEPS:
+            total_fields, total_theta, number = total_fields + fields, total_theta + theta, number + 1
+    return PairwiseModel(solver.starts, total_fields / number, total_theta / number, walk.blocks, triples.mean)
+
+
+class _FittedTriples:
+    """The terms of triples during a fit: none at first, then those that the model of pairs leaves unexplained.
+
+    Parameters
+    ----------
+    targets : TripleTargets or None
+    walk : Walk
+        Whose terms are set.
+    scale : float
+        How many rows a row of the walk stands for.
+    """
+
+    def __init__(self, targets: TripleTargets | None, walk: Walk, scale: float) -> None:
+        self.targets, self.walk, self.scale = targets, walk, scale
+        self.solver: TripleSolver | None = None
+        self.total, self.number = np.zeros(()), 0
+
+    @property
+    def mean(self) -> TripleTerms | None:
+        """The mean of the terms over the last sweeps; None where there are none."""
+        own = self.walk.triples
+        return None if self.solver is None else TripleTerms(own.columns, own.levels, self.total / max(self.number, 1))
+
+    def move(self, share: float, step: float) -> None:
+        """Take a step after a share of the sweeps."""
+        if self.targets is None or share < TRIPLES_FROM[0]:
+            return
+        if self.solver is None:
+            self.total, self.number = self.total + self.targets.terms().count(self.walk.rows), self.number + 1
+            if share < TRIPLES_FROM[1]:
+                return
+            solver = TripleSolver(self.targets, self.total * (self.scale / self.number), self.scale / self.number)
+            self.total, self.number = np.zeros(()), 0
+            self.targets = solver.targets if len(solver.targets.columns) else None
+            if self.targets is not None:
+                self.solver, self.walk.triples = solver, solver.targets.terms()
+            return
+        counts = self.walk.triples.count(self.walk.rows) * self.scale
+        self.walk.triples = self.solver.change(self.walk.triples, counts, self.scale, step)
+        if share >= MEAN_FROM:
+            self.total, self.number = self.total + self.walk.triples.values, self.number + 1
+
+
+def tied_pairs(targets: PairTargets) -> Whole:
+    """Return the pairs of columns with a large Cramér's V, the noise left out; at most as many as there are columns."""
+    columns = targets.columns
+    found = []
+    for i, j in combinations(range(len(columns.sizes)), 2):
+        least = min(columns.sizes[i], columns.sizes[j]) - 1
+        a, b, noise = columns.places(i), columns.places(j), targets.noise[i, j]
+        n = np.outer(targets.one[a], targets.one[b]) / columns.rows
+        square = float((((targets.pairs[a, b] - n) ** 2 - noise) / (n + math.sqrt(noise))).sum()) / columns.rows
+        if least and square > TIED**2 * least:
+            found.append((square / least, i, j))
+    best = sorted(found, reverse=True)[: len(columns.sizes)]
+    return np.array([(i, j) for _, i, j in best], dtype=np.int64).reshape(-1, 2)
