@@ -15,6 +15,7 @@ from discreet.statistics.comparisons.rank_tests import RankTest, rank_test
 from discreet.statistics.comparisons.trends import Trend, trend
 from discreet.statistics.correlations import Correlation, correlation
 from discreet.statistics.counts import Counts, Histograms, count, histogram
+from discreet.statistics.covariances import covariance
 from discreet.statistics.crosstabs import Crosstab, MeanCrosstab, crosstab
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.density.densities import Density, density
@@ -26,7 +27,7 @@ from discreet.statistics.quantiles import Quantile, interquartile_range, median,
 from discreet.statistics.robust.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
-from discreet.statistics.spreads import Covariance, StandardDeviation, covariance, std, variance
+from discreet.statistics.spreads import Covariance, StandardDeviation, std, variance
 from discreet.statistics.statistic import Statistic
 from discreet.statistics.survival.log_rank_test import LogRank, log_rank
 from discreet.statistics.survival.survival_curves import RestrictedMean, Survival, survival

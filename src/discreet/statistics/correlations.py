@@ -35,10 +35,11 @@ from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits
 from discreet.records import Box
+from discreet.statistics.covariances import CovarianceRequest
 from discreet.statistics.groups import By
 from discreet.statistics.population import bisect_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
-from discreet.statistics.spreads import Covariance, CovarianceRequest, check_population, count_rows
+from discreet.statistics.spreads import Covariance, check_population, count_rows
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
