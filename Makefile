@@ -51,6 +51,9 @@ papers: $(READY)  ## every table and figure of the papers, some hours; ARGS=--qu
 # Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
 AUDIT ?= build/audited
 
+# Processor seconds of each attack.
+SECONDS ?= 20
+
 # The tests that have two sizes (tests/support/effort.py), wherever they are.
 TWO_SIZES = $(shell grep -rl --include='test_*.py' 'from effort import' tests)
 
@@ -59,7 +62,7 @@ OPTIMISED = $(wildcard tests/inference/test_*.py)
 
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
-	@$(BIN)/python -m papers audit --all --seconds 20 --out $(AUDIT)
+	@$(BIN)/python -m papers audit --all --seconds $(SECONDS) --out $(AUDIT)
 	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal $(sort $(TWO_SIZES) $(OPTIMISED))
 	@$(BIN)/python -m papers audit --out $(AUDIT) --page $(AUDIT).md
 
