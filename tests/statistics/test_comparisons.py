@@ -18,6 +18,7 @@ from discreet.statistics.comparisons.measured import SQUARES, SUM
 from discreet.statistics.comparisons.rank_tests import rank_contrast, rank_interval, superiority
 from discreet.statistics.request import Request
 from effort import crossed, size
+from goodness import least_successes, often
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{NotPrivateWarning.__module__}.{NotPrivateWarning.__name__}")
 
@@ -182,21 +183,26 @@ def test_intervals_hold_what_they_are_about(of):
 @pytest.mark.parametrize("of", ["rows", "population"])
 def test_intervals_of_effects_hold_what_they_are_about(of):
     rng, noise, runs = np.random.default_rng(6), LaplaceNoise(5.0), size(40, 600)
-    shares, held = np.array([[0.35, 0.15], [0.2, 0.3]]), {"table": 0, "ranks": 0}
+    shares = np.array([[0.35, 0.15], [0.2, 0.3]])
     placed = np.stack([np.linspace(1.0, 2.0, 6), np.linspace(2.0, 1.0, 6)]) / 9.0
-    for _ in range(runs):
+    least = least_successes(runs, 0.85)
+
+    def table_holds(_):
         rows = rng.multinomial(600, shares.ravel()).reshape(2, 2)
         low, high = CrossTab(rows + noise.simulate(rng, (2, 2)), noise).interval(0.9, sampled=of == "population")
-        held["table"] += low <= cramers_v(rows.astype(float) if of == "rows" else shares) <= high
+        return low <= cramers_v(rows.astype(float) if of == "rows" else shares) <= high
+
+    def ranks_hold(_):
         rows = np.stack([rng.multinomial(300, one) for one in placed]).astype(float)
         cells = rows + noise.simulate(rng, rows.shape)
         result = st.RankTest(
             0.0, None, "row", (), ("x",), None, (), True, (rank_contrast(cells, noise, 1),), ("a", "b"), "g"
         )
         low, high = result.interval(0.9, of)
-        held["ranks"] += low <= float(superiority(rows if of == "rows" else placed)) <= high
-    for name, number in held.items():
-        assert stats.binom.cdf(number, runs, 0.85) > 1e-9, (name, number)
+        return low <= float(superiority(rows if of == "rows" else placed)) <= high
+
+    assert often(map(table_holds, range(runs)), runs, least)
+    assert often(map(ranks_hold, range(runs)), runs, least)
 
 
 def table(n=6000, seed=0, per_person=1):
