@@ -14,7 +14,7 @@ from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_s
 from discreet.models.synthesis.pair_targets import BinnedColumns, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk, draw_independent, fit_pairs, tied_pairs
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms, merge_bins
-from effort import size
+from effort import crossed, size
 
 ABSURD = [0.0, 1e300, -1e300, 1e17, -5.0]
 
@@ -144,9 +144,11 @@ def _tiny_triples(seed=0):
     return model, cells, np.exp(model.energies(cells))
 
 
-@pytest.mark.parametrize("tiny", [_tiny, _tiny_triples])
-@pytest.mark.parametrize("blocks", [[], [[0, 2]], [[0, 1], [1, 2]], [[1, 0], [1, 2], [0, 2]]], ids=str)
-@pytest.mark.parametrize("independent", [True, False])
+@pytest.mark.parametrize(
+    ("blocks", "independent", "tiny"),
+    crossed([[], [[0, 2]], [[0, 1], [1, 2]], [[1, 0], [1, 2], [0, 2]]], [True, False], [_tiny, _tiny_triples]),
+    ids=lambda one: getattr(one, "__name__", str(one)),
+)
 def test_sweeps_keep_the_distribution_of_the_model(blocks, independent, tiny):
     """Rows drawn exactly stay so; columns in several blocks, or uniform numbers used twice, would show here."""
     model, cells, weights = tiny()

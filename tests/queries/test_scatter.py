@@ -82,7 +82,7 @@ def worst_in_the_small_world(d, most, norm, relation):
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize(("d", "most"), [(1, 4), (2, 4), (3, 4)])
+@pytest.mark.parametrize(("d", "most"), [(1, 4), (2, 4), (3, size(3, 4))])
 def test_no_neighbours_in_a_small_world_beat_the_claim_and_some_attain_it(d, most, relation, norm):
     result = worst_in_the_small_world(d, most, norm, relation)
     for n, moved in result.items():
