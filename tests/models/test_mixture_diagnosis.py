@@ -87,8 +87,7 @@ def test_a_small_component_is_unclear_only_where_it_could_be_wide():
 @pytest.mark.parametrize(
     ("covariance_type", "neighbors"),
     size(
-        [("full", "replace-one"), ("full", "add-remove"), ("tied", "add-remove"), ("diag", "replace-one")]
-        + [("spherical", "add-remove")],
+        [("full", "replace-one"), ("tied", "add-remove"), ("diag", "replace-one"), ("spherical", "add-remove")],
         list(product(["full", "tied", "diag", "spherical"], ["replace-one", "add-remove"])),
     ),
 )

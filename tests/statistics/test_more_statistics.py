@@ -65,10 +65,9 @@ def groups(compute):
 class TestWithoutNoise:
     """At a huge ε the answers are those of NumPy."""
 
-    @pytest.mark.parametrize("delta", [0.0, 1e-6])
-    @pytest.mark.parametrize("relation", BOTH)
-    @pytest.mark.parametrize("schema", [SCHEMA, PERSONS], ids=["rows", "persons"])
-    def test_all_of_them(self, schema, relation, delta):
+    @pytest.mark.parametrize(("whose", "relation", "delta"), crossed(["rows", "persons"], BOTH, [0.0, 1e-6]))
+    def test_all_of_them(self, whose, relation, delta):
+        schema = {"rows": SCHEMA, "persons": PERSONS}[whose]
         how = {"epsilon": SURE, "delta": delta, "schema": schema, "neighbors": relation}
         by = {"by": ["ward", "sex"], **how}
         assert st.std(ROWS, "age", **how).value == pytest.approx(ROWS["age"].std(ddof=0), rel=1e-3)

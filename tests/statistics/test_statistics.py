@@ -16,7 +16,7 @@ import discreet as dp
 from discreet import statistics
 from discreet import statistics as st
 from discreet.records import as_records
-from effort import size
+from effort import crossed, size
 from goodness import often
 from together import together
 
@@ -306,10 +306,11 @@ class TestStrangeRows:
         curator = dp.Curator(rows, space=dp.Box([0.0], [120.0]), neighbors=relation)
         return SINGLE[name](curator, epsilon=epsilon, delta=delta)
 
-    @together("rows", STRANGE)
-    @together("name", SINGLE)
-    @together(("relation", "epsilon", "delta"), [("replace-one", 1.0, 0.0), ("add-remove", 0.01, 1e-6)])
-    def test_behind_a_curator(self, name, rows, relation, epsilon, delta):
+    @together(
+        ("rows", "name", "asked"), crossed(STRANGE, SINGLE, [("replace-one", 1.0, 0.0), ("add-remove", 0.01, 1e-6)])
+    )
+    def test_behind_a_curator(self, name, rows, asked):
+        relation, epsilon, delta = asked
         curator = dp.Curator(STRANGE[rows], space=dp.Box([0.0], [120.0]), neighbors=relation)
         result = SINGLE[name](curator, epsilon=epsilon, delta=delta)
         assert np.isfinite(result.value).all()

@@ -136,9 +136,7 @@ def _apart(sides: Array, norm: str) -> Array:
     return _length(sides[..., 0, :] if sides.shape[-2] == 1 else sides[..., 0, :] - sides[..., 1, :], norm)
 
 
-def _among_others(
-    query: Query, rng: np.random.Generator, pairs: Array, codes: Codes, crowds: int
-) -> dict[int, Array]:
+def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: Codes, crowds: int) -> dict[int, Array]:
     """Return how the measured sum moves in small data sets when one row goes (1), and when it is replaced (2)."""
 
     def total(unit: Array, code: Codes) -> Array:
