@@ -13,7 +13,8 @@ from effort import size
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-KILLS = size(30, 100)
+KILLS = size(20, 100)
+WITHIN = size(0.01, 0.04)  # seconds of spending before a kill: a spend in memory takes one millisecond
 
 # Imports once; forks a child that spends and releases in a loop; kills it; looks at what it left. Every tenth child
 # begins with a new file, so that some die while they make it.
@@ -21,7 +22,7 @@ SCRIPT = """
 import glob, json, os, random, signal, sys, time
 import discreet as dp
 from discreet.ledger import Ledger
-folder, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+folder, kills, seed, within = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 moments = random.Random(seed)
 dp.compose(dp.GaussianLoss(1.0)).epsilon(1e-6)
 Ledger(f"{folder}/warm.db").verify()
@@ -47,7 +48,7 @@ for kill in range(kills):
             os._exit(1)
     if kill % 2:  # in the middle of spending, however slow the disk is today
         os.read(ready[0], 1)
-        time.sleep(moments.uniform(0.0, 0.04))
+        time.sleep(moments.uniform(0.0, within))
     else:  # or from the first moment on
         time.sleep(moments.uniform(0.0, 0.06))
     os.kill(pid, signal.SIGKILL)
@@ -78,7 +79,7 @@ print(json.dumps(summary))
 
 
 def test_killing_a_spender_at_random_moments_never_leaves_a_release_without_its_spend(tmp_path):
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(KILLS), "20240607"]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(KILLS), "20240607", str(WITHIN)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)

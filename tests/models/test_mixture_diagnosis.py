@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import discreet as dp
 from discreet.models.mixture.mixture_diagnosis import diagnose
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.queries.moments.components import Components
+from effort import size
 
 
 def diagnosed(means, weights=None, sizes=None, rows=20_000.0, noise=6.0):
@@ -81,8 +84,13 @@ def test_a_small_component_is_unclear_only_where_it_could_be_wide():
     assert diagnosed(**small, sizes=[1.0, 60.0]).wide == (1,)
 
 
-@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    ("covariance_type", "neighbors"),
+    size(
+        [("full", "replace-one"), ("tied", "add-remove"), ("diag", "replace-one"), ("spherical", "add-remove")],
+        list(product(["full", "tied", "diag", "spherical"], ["replace-one", "add-remove"])),
+    ),
+)
 def test_of_a_fit_it_costs_nothing_and_is_in_the_report(covariance_type, neighbors, tmp_path):
     rng = np.random.default_rng(0)
     rows = np.array([[-4.0, 0.0], [4.0, 1.0]])[rng.integers(0, 2, 10_000)] + rng.standard_normal((10_000, 2))

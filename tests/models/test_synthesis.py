@@ -14,7 +14,8 @@ from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_s
 from discreet.models.synthesis.pair_targets import BinnedColumns, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk, draw_independent, fit_pairs, tied_pairs
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms, merge_bins
-from effort import size
+from effort import crossed, size
+from short_fits import shorter_synthesis
 
 ABSURD = [0.0, 1e300, -1e300, 1e17, -5.0]
 
@@ -144,9 +145,11 @@ def _tiny_triples(seed=0):
     return model, cells, np.exp(model.energies(cells))
 
 
-@pytest.mark.parametrize("tiny", [_tiny, _tiny_triples])
-@pytest.mark.parametrize("blocks", [[], [[0, 2]], [[0, 1], [1, 2]], [[1, 0], [1, 2], [0, 2]]], ids=str)
-@pytest.mark.parametrize("independent", [True, False])
+@pytest.mark.parametrize(
+    ("blocks", "independent", "tiny"),
+    crossed([[], [[0, 2]], [[0, 1], [1, 2]], [[1, 0], [1, 2], [0, 2]]], [True, False], [_tiny, _tiny_triples]),
+    ids=lambda one: getattr(one, "__name__", str(one)),
+)
 def test_sweeps_keep_the_distribution_of_the_model(blocks, independent, tiny):
     """Rows drawn exactly stay so; columns in several blocks, or uniform numbers used twice, would show here."""
     model, cells, weights = tiny()
@@ -229,11 +232,13 @@ def _triples_of(codes, noise, seed=0):
 def test_a_triple_has_a_term_only_where_pairs_do_not_explain_it():
     targets, codes = _noisy_targets()
     zeros = np.zeros((14, 14), dtype=bool)
-    assert fit_pairs(targets, zeros, np.random.default_rng(0), _triples_of(codes, 400.0)).triples is None
+    with shorter_synthesis():
+        assert fit_pairs(targets, zeros, np.random.default_rng(0), _triples_of(codes, 400.0)).triples is None
     turned = codes.copy()  # the third column is the exclusive or of halves of the others, in a part of the rows
     some = np.arange(len(codes)) % 3 == 0
     turned[some, 2] = (codes[some, 0] > 1) ^ (codes[some, 1] > 2)
-    model = fit_pairs(targets, zeros, np.random.default_rng(0), _triples_of(turned, 400.0))
+    with shorter_synthesis():
+        model = fit_pairs(targets, zeros, np.random.default_rng(0), _triples_of(turned, 400.0))
     assert model.triples is not None
     assert np.abs(model.triples.values).max() > 0.1
 

@@ -99,9 +99,9 @@ def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
     assert result >= 0.99
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize("made_up", [{"below": 3.3}, {"above": 3.3}])
-@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("q", "made_up", "relation"), crossed([0.0, 0.3, 0.5, 1.0], [{"below": 3.3}, {"above": 3.3}], [ADD, REPLACE])
+)
 def test_limits_cost_what_they_say(q, made_up, relation):
     query = Quantiles(SPACE, 0, SCALE, (RankTarget(q, 0, 0, 3, **made_up),))
     result = worst(query, relation, ones(range(4)))

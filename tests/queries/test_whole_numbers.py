@@ -110,8 +110,8 @@ def exact_sum(query, x, codes):
 
 def largest_error(query, rng):
     """Return how far sums over rows in some orders, cuts and memory layouts are from the exact sum: 0 if all agree."""
-    rows, orders = size(120, 900), 3
-    known, labels = nasty_rows(query, rng, size(10, 24))
+    rows, orders = size(60, 900), 3
+    known, labels = nasty_rows(query, rng, size(6, 24))
     places = np.where(rng.random(rows) < 0.5, 0, rng.integers(0, len(known), rows))
     each = [exact_sum(query, known[k : k + 1], labels[k : k + 1]) for k in range(len(known))]
     counts = np.bincount(places, minlength=len(known)).tolist()
@@ -186,7 +186,7 @@ def whole_rows(draw):
     return terms, float(draw(st.integers(norm, widest)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=size(120, 400), deadline=None)
 @given(whole_rows(), st.randoms(use_true_random=False))
 def test_whole_numbers_up_to_the_limit_are_exact_in_every_order_and_grid(given_rows, chance):
     """The module's second proof: float sums of pieces, the grid, whole numbers of a database, and the way back."""
@@ -279,7 +279,7 @@ def test_a_row_that_is_not_whole_contributes_nothing_where_a_query_claims_it():
     assert Tenths().clipped_contributions(block)[:, 0].tolist() == [0.0, 2.0, -2.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     assert Tenths().clipped_contributions(Block(rows[1:3], block.codes[1:3]))[:, 1].tolist() == [2.0, -2.0]
     rng, sums = np.random.default_rng(2604), set()
-    x = np.round(rng.uniform(-3.0, 3.0, (3000, 1)), 1)
+    x = np.round(rng.uniform(-3.0, 3.0, (size(600, 3000), 1)), 1)
     for block_rows in (1, 7, 4096):
         curator = Curator(as_records(rng.permutation(x), space=Box([-3.0], [3.0]), block_rows=block_rows))
         sums.add(Tenths().collect(curator._records, curator.setting).tobytes())
@@ -294,7 +294,7 @@ def events(rows, rng):
 def test_counts_under_an_operator_are_exact_before_it_is_applied(operator):
     """In whatever order and blocks, the same bits: those of the operator on the exact counts."""
     rng = np.random.default_rng(2605)
-    x, codes = events(size(800, 3000), rng)
+    x, codes = events(size(300, 3000), rng)
     queries = [
         EventSums(BOX, operator, 0, (2.0, 5.0), 0, (False, True)),
         StepSums(BOX, operator, 0, None, 0.0, 9.0),

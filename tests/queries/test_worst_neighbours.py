@@ -71,7 +71,7 @@ def attacked(query, rng, space):
 def test_no_neighbours_beat_the_bound_and_some_come_close(query, space):
     rng = np.random.default_rng(space[0])
     for instance in attacked(query, rng, space):
-        findings = worst_neighbours(instance, rng)
+        findings = worst_neighbours(instance, rng, crowds=size(2, 8))
         assert findings
         for finding in findings:
             assert finding.holds, (instance, finding)
@@ -170,7 +170,7 @@ def too_small(instance: Query) -> Query:
 def test_a_bound_too_small_by_the_root_of_two_is_caught_in_every_query(query):
     rng = np.random.default_rng(5)
     for instance in QUERIES[query](rng, 3, 2.0)[:2]:
-        findings = worst_neighbours(too_small(instance), rng)
+        findings = worst_neighbours(too_small(instance), rng, crowds=size(2, 8))
         # A guarded query holds every row to the norm that it states, whatever that is.
         assert all(finding.holds for finding in findings) == (query.__name__ == "GuardedQuery"), instance
 

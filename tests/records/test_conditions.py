@@ -384,7 +384,7 @@ WORDS = [
 WORDS += ["!=", "in", "not", "and", "or", " ", " ", "\\", "#", "\n", "lambda", ":", ":=", "f'", "if", "else", ".", "is"]
 
 
-@settings(max_examples=size(120, 500), deadline=None, derandomize=True)
+@settings(max_examples=size(50, 500), deadline=None, derandomize=True)
 @given(some.text(max_size=60) | some.lists(some.sampled_from(WORDS), max_size=40).map("".join))
 def test_whatever_is_written_is_read_or_refused(text):
     try:

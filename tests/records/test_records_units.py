@@ -175,8 +175,9 @@ def test_partitions_of_any_size_choose_the_same_rows():
             records = as_records(dd.from_pandas(frame, npartitions=parts), space=Box(0, 60), unit="id", max_rows=most)
             assert rows_of(records) == expected
             assert records.units == 4
-        shuffled = dd.from_pandas(frame, npartitions=5).shuffle("x")
-        assert rows_of(as_records(shuffled, space=Box(0, 60), unit="id", max_rows=most)) == expected
+        if LONG or most == 7:
+            shuffled = dd.from_pandas(frame, npartitions=5).shuffle("x")
+            assert rows_of(as_records(shuffled, space=Box(0, 60), unit="id", max_rows=most)) == expected
 
 
 def expected_of(frame, most) -> list[float]:

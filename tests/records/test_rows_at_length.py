@@ -250,12 +250,12 @@ def postgresql_view(rng: np.random.Generator, rows: list[Row], kind: str, place:
 
 
 SOURCES: dict[str, tuple[Callable[..., Any], int, int]] = {  # with the number of pairs, in short and at length
-    "array of objects": (objects, 12, 1500),
-    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 12, 1500),
-    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 12, 1500),
+    "array of objects": (objects, 6, 1500),
+    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 6, 1500),
+    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 6, 1500),
     "arrow": (lambda rng, rows, kind, place: arrow(rows, kind), 12, 1500),
-    "CSV file": (csv_file, 8, 1000),
-    "Parquet folder": (parquet_folder, 8, 1000),
+    "CSV file": (csv_file, 5, 1000),
+    "Parquet folder": (parquet_folder, 5, 1000),
     "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 4, 400),
     "Arrow file": (arrow_file, 4, 400),
     "Dask data frame": (dask_frame, 3, 300),

@@ -46,6 +46,7 @@ duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 TRACED = ["Count", "Sum", "Moments", "Squares", "Total", "OfColumns", "Weighted", "Within", "Grouped", "Binned"]
 KINDS = ["parquet", "folder", "arrow", "duckdb", "postgresql"]
+OWN_TYPES = ["parquet", "duckdb", "postgresql"]  # folders and Arrow files are read as one of these
 SPECIAL = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 1e-310, -0.0, 0.0, None, 1e-60, 9.9e-61, 1e60]
 
 
@@ -678,7 +679,8 @@ def test_names_are_names(kind, written):
     schema = Schema(
         {**{name: Number(-5, 5) for name in names}, "k1": Category(["it's", "oak'); DROP TABLE t; --", "oak"])}
     )
-    for people in ({}, {"unit": "who", "max_rows": 4}, {"unit": "who", "max_rows": 4, "order": NAMES[0]}):
+    units = [{}, {"unit": "who", "max_rows": 4}, {"unit": "who", "max_rows": 4, "order": NAMES[0]}]
+    for people in units if LONG or kind in OWN_TYPES else units[-1:]:
         by_sql, streamed = plain(as_records(table, schema=schema, **people))
         memory = as_records(rows, schema=schema, **people).reduce(lambda block: block.x.sum(axis=0), len(names))
         assert streamed.tolist() == memory.tolist()
@@ -696,7 +698,7 @@ def test_a_unit_may_have_any_name(kind, written):
         {"rank": [1.0, 2.0, 4.0, 8.0, 16.0], **{name: [9, 3, 5, 9, 9] for name in names}, "RANK_": [5.0] * 5}
     )
     table = written(kind, rows)
-    for unit in names:
+    for unit in names if LONG or kind in OWN_TYPES else names[:3]:
         records = as_records(table, schema=numbers("rank", "RANK_"), unit=unit, max_rows=2, order="rank")
         by_sql, streamed = plain(records)
         assert by_sql.tolist() == streamed.tolist() == [15.0, 20.0], unit

@@ -28,7 +28,7 @@ from discreet.statistics.density.density_estimates import (
 from discreet.statistics.density.piecewise import Piecewise, project_to_density
 from discreet.statistics.request import grid_query
 from effort import size
-from goodness import binomial_p
+from goodness import binomial_p, least_successes, often
 
 WAYS = [
     {"method": "smooth"},
@@ -122,16 +122,18 @@ def test_intervals_hold_what_there_was_before_noise(way, seeded):
     """Exactly for fixed maps of the noise; about so, 0.77 or more, where the shrinking was chosen after it."""
     rng = np.random.default_rng(2)
     rows = np.clip(np.concatenate([rng.normal(0.3, 0.06, 800), rng.normal(0.7, 0.1, 200)]), 0.0, 1.0)
-    inside, runs, level = 0, size(60, 200 if way["method"] == "smooth" else 80), 0.8
-    for seed in range(runs):
+    runs, level = size(60, 200 if way["method"] == "smooth" else 80), 0.8
+
+    def holds(seed):
         result = density(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(seed), **way)
         place = int(rng.integers(len(result.value)))
         low, high = result.interval(level)
-        inside += low[place] <= target(result, rows)[place] <= high[place]
+        return low[place] <= target(result, rows)[place] <= high[place]
+
     if way["method"] == "smooth":
-        assert binomial_p(min(inside, 0.77 * runs), runs, 0.77) > FALSE_ALARM
+        assert often(map(holds, range(runs)), runs, least_successes(runs, 0.77))
     else:
-        assert binomial_p(inside, runs, level) > FALSE_ALARM
+        assert binomial_p(sum(map(holds, range(runs))), runs, level) > FALSE_ALARM
 
 
 def test_smooth_beats_the_paper_and_the_histogram(seeded):

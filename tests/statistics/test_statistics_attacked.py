@@ -223,4 +223,4 @@ def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
 
         monkeypatch.setattr(Grouped, "bound", property(lambda self: self.query.bound))
     what = ASKED["quantiles by" if fault == "quantiles" else "count"]
-    assert max(ask(what, *neighbours(rng, "row replaced"), epsilon=2.0) for _ in range(20)) > 1.05
+    assert any(ask(what, *neighbours(rng, "row replaced"), epsilon=2.0) > 1.05 for _ in range(20))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import binom, binomtest, chi2
 
 
@@ -32,6 +36,25 @@ def least_successes(trials: int, probability: float) -> int:
 def most_successes(trials: int, probability: float) -> int:
     """Return a number of successes that at most this probability exceeds less than once in 1e9 times."""
     return int(binom.isf(1e-9, trials, probability))
+
+
+def often(outcomes: Iterable[ArrayLike], trials: int, least: int) -> bool:
+    """Return whether so many trials have at least this number of successes, each of several kinds where there are some.
+
+    The answer is that of all trials. They end as soon as no later one can change it: of 40 trials that succeed half of
+    the time, 3 successes are there after about 6.
+
+    >>> often((n % 2 == 0 for n in range(40)), 40, 3), often((n % 2 == 0 for n in range(40)), 40, 21)
+    (True, False)
+    """
+    successes = np.zeros((), dtype=int)
+    for left, outcome in zip(reversed(range(trials)), islice(outcomes, trials), strict=True):
+        successes = successes + np.asarray(outcome, dtype=int)
+        if successes.min() >= least:
+            return True
+        if successes.min() + left < least:
+            return False
+    return least <= 0
 
 
 def counts_between(sample: np.ndarray, low: int, high: int) -> np.ndarray:

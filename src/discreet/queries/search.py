@@ -30,6 +30,7 @@ from discreet.records import Ball, Block, Box
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+GAIN = 1e-13  # the share by which a step has to gain for an ascent to go on: less is rounding
 CHANGES = 128  # how many changes of one category a step tries
 SIDE_BY_SIDE = 2**21  # how many numbers the ascents may have in memory at a time; large queries run one by one
 
@@ -54,12 +55,17 @@ class Finding:
         return self.result >= 0.99 * self.attained * self.bound
 
 
-def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30) -> list[Finding]:
-    """Search for worst neighbours, and return a finding for each norm that the query bounds."""
+def worst_neighbours(
+    query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30, crowds: int = 8
+) -> list[Finding]:
+    """Search for worst neighbours, and return a finding for each norm that the query bounds.
+
+    Rows are tried among others in so many data sets (``crowds``) of each of a few numbers of rows.
+    """
     rows = _starts(rng, 2 * query.dimension, starts)
     codes = np.stack([random_codes(query, rng, len(rows)) for _ in range(2)], axis=1)
     pairs = rows.reshape(len(rows), 2, query.dimension)
-    alone, among = _contributions(query, pairs, codes), _among_others(query, rng, pairs, codes)
+    alone, among = _contributions(query, pairs, codes), _among_others(query, rng, pairs, codes, crowds)
     together = max(1, SIDE_BY_SIDE // ((2 * query.dimension + 1) * query.size))
     findings = []
     for norm in NORMS:
@@ -130,14 +136,14 @@ def _apart(sides: Array, norm: str) -> Array:
     return _length(sides[..., 0, :] if sides.shape[-2] == 1 else sides[..., 0, :] - sides[..., 1, :], norm)
 
 
-def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: Codes) -> dict[int, Array]:
+def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: Codes, crowds: int) -> dict[int, Array]:
     """Return how the measured sum moves in small data sets when one row goes (1), and when it is replaced (2)."""
 
     def total(unit: Array, code: Codes) -> Array:
         return np.asarray(query.sum(_block(query, unit, code)), dtype=np.float64)
 
     gone, replaced = [], []
-    for others in (1, 2, 3, 10) * 8:
+    for others in (1, 2, 3, 10) * crowds:
         some = rng.integers(0, len(pairs), others + 1)
         unit, code = np.clip(pairs[some], -4.0, 4.0), codes[some]
         before = total(unit[:, 0], code[:, 0])
@@ -173,7 +179,7 @@ def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng:
             lines = points[:, None] + lengths * ways[:, None]
             points, values = _better(lines, at(lines, codes[:, None]), points, values)
         reached.append(values)
-        going = values > before
+        going = values > before * (1.0 + GAIN)
         points, codes, values = points[going], codes[going], values[going]
         if not len(values):
             break

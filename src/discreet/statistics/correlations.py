@@ -37,7 +37,7 @@ from discreet.noise import Bits
 from discreet.records import Box
 from discreet.statistics.covariances import CovarianceRequest
 from discreet.statistics.groups import By
-from discreet.statistics.population import bisect_boundary
+from discreet.statistics.population import find_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.spreads import Covariance, check_population, count_rows
 from discreet.statistics.statistic import Statistic
@@ -116,12 +116,12 @@ class Correlation(Statistic):
         noise, both, ratio = self._noise, math.sqrt(first * second), math.sqrt(second / first)
         slope = (ratio * errors[i, i] + errors[j, j] / ratio) / 2.0
 
-        def outside(rho: float) -> bool:
+        def excess(rho: float) -> float:
             weights = errors[i, j] - rho * slope
-            return noise.tail(weights[weights != 0.0].tolist(), abs(measured[i, j] - rho * both)) < 1.0 - level
+            return noise.tail(weights[weights != 0.0].tolist(), abs(measured[i, j] - rho * both)) - (1.0 - level)
 
         start = float(np.clip(measured[i, j] / both, -1.0, 1.0))
-        return bisect_boundary(start, -1.0, outside), bisect_boundary(start, 1.0, outside)
+        return find_boundary(start, -1.0, excess), find_boundary(start, 1.0, excess)
 
     def drowned(self, level: float = 0.95) -> Any:
         """Return for each correlation whether noise has drowned it, so that its interval is [−1, 1].

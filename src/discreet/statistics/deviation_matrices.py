@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.noise import NoiseDistribution
 from discreet.statistics.population import (
-    bisect_boundary,
+    find_boundary,
     largest_clusters,
     mean_interval,
     plausible_variances,
@@ -160,10 +160,10 @@ class DeviationMatrix:
         k = self._scaled(group)
         start = float(np.clip(k[i, j] / math.sqrt(k[i, i] * k[j, j]), -1.0, 1.0))
 
-        def outside(rho: float) -> bool:
-            return self.correlation_tail(group, i, j, rho) < 1.0 - level
+        def excess(rho: float) -> float:
+            return self.correlation_tail(group, i, j, rho) - (1.0 - level)
 
-        return bisect_boundary(start, -1.0, outside), bisect_boundary(start, 1.0, outside)
+        return find_boundary(start, -1.0, excess), find_boundary(start, 1.0, excess)
 
     def _scaled(self, group: int) -> Array:
         """Return k of the module, for one group."""

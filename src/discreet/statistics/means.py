@@ -41,7 +41,7 @@ from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.groups import By
-from discreet.statistics.population import bisect_boundary, each_interval, largest_clusters, mean_interval
+from discreet.statistics.population import each_interval, find_boundary, largest_clusters, mean_interval
 from discreet.statistics.request import ColumnRequest, Request, check_scale, statistic
 from discreet.statistics.spreads import variances_from_squares
 from discreet.statistics.statistic import Statistic, to_own_units
@@ -253,12 +253,12 @@ def ratio_interval(
     a, b = weights
     many, factor = (1, math.sqrt(terms)) if noise.normal else (terms, 1.0)
 
-    def outside(mu: float) -> bool:
+    def excess(mu: float) -> float:
         coefficients = [factor / b] * many + [factor * mu / a] * many
-        return noise.tail(coefficients, abs(total - mu * count)) < 1.0 - level
+        return noise.tail(coefficients, abs(total - mu * count)) - (1.0 - level)
 
     start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-    return bisect_boundary(start, -edge, outside), bisect_boundary(start, edge, outside)
+    return find_boundary(start, -edge, excess), find_boundary(start, edge, excess)
 
 
 def _population_interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:

@@ -249,7 +249,7 @@ class Contrast:
             out = sign * far
             if accepts(out):
                 return sign * self.limit
-        for _ in range(40):
+        for _ in range(30):
             middle = (inside + out) / 2.0
             inside, out = (middle, out) if accepts(middle) else (inside, middle)
         return out
