@@ -116,12 +116,12 @@ class Correlation(Statistic):
         noise, both, ratio = self._noise, math.sqrt(first * second), math.sqrt(second / first)
         slope = (ratio * errors[i, i] + errors[j, j] / ratio) / 2.0
 
-        def excess(rho: float) -> float:
+        def tail(rho: float) -> float:
             weights = errors[i, j] - rho * slope
-            return noise.tail(weights[weights != 0.0].tolist(), abs(measured[i, j] - rho * both)) - (1.0 - level)
+            return noise.tail(weights[weights != 0.0].tolist(), abs(measured[i, j] - rho * both))
 
         start = float(np.clip(measured[i, j] / both, -1.0, 1.0))
-        return find_boundary(start, -1.0, excess), find_boundary(start, 1.0, excess)
+        return find_boundary(start, -1.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
 
     def drowned(self, level: float = 0.95) -> Any:
         """Return for each correlation whether noise has drowned it, so that its interval is [−1, 1].

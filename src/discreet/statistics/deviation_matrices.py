@@ -160,10 +160,10 @@ class DeviationMatrix:
         k = self._scaled(group)
         start = float(np.clip(k[i, j] / math.sqrt(k[i, i] * k[j, j]), -1.0, 1.0))
 
-        def excess(rho: float) -> float:
-            return self.correlation_tail(group, i, j, rho) - (1.0 - level)
+        def tail(rho: float) -> float:
+            return self.correlation_tail(group, i, j, rho)
 
-        return find_boundary(start, -1.0, excess), find_boundary(start, 1.0, excess)
+        return find_boundary(start, -1.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
 
     def _scaled(self, group: int) -> Array:
         """Return k of the module, for one group."""

@@ -253,12 +253,12 @@ def ratio_interval(
     a, b = weights
     many, factor = (1, math.sqrt(terms)) if noise.normal else (terms, 1.0)
 
-    def excess(mu: float) -> float:
+    def tail(mu: float) -> float:
         coefficients = [factor / b] * many + [factor * mu / a] * many
-        return noise.tail(coefficients, abs(total - mu * count)) - (1.0 - level)
+        return noise.tail(coefficients, abs(total - mu * count))
 
     start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-    return find_boundary(start, -edge, excess), find_boundary(start, edge, excess)
+    return find_boundary(start, -edge, tail, 1.0 - level), find_boundary(start, edge, tail, 1.0 - level)
 
 
 def _population_interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:

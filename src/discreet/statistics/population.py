@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from discreet.guarantees.arithmetic import find_least
 from discreet.models.normal_tails import noise_normal_tail
 from discreet.noise import NoiseDistribution
 
 Array = NDArray[np.float64]
 
 FEW = 3  # numbers of equal noise, above which their sum counts as normal
-HALVINGS = 45  # of the distance of two points between which a boundary is searched
 POINTS = 24  # values of σ² over which a probability is averaged
 
 
@@ -101,39 +101,15 @@ def population_tail(
     return np.asarray(noise_normal_tail(noise, coefficients, sampling, np.asarray(distance)[..., None]).mean(axis=-1))
 
 
-def find_boundary(start: float, end: float, excess: Callable[[float], float]) -> float:
-    """Return the point between start and end at which ``excess`` falls below 0; the end where it never does.
+def find_boundary(start: float, end: float, tail: Callable[[float], float], least: float) -> float:
+    """Return the point between start and end from which on ``tail`` is not above ``least``; the end where it is above.
 
-    Far beyond the boundary a tail is 0, and its excess flat: from there steps go most of the way to the start. Then
-    comes false position (Dowell and Jarratt 1971), with every second step a bisection.
-
-    >>> round(find_boundary(0.0, 2.0, lambda x: 2.0 - x * x), 12)
+    >>> round(find_boundary(0.0, 2.0, lambda x: 4.0 - x * x, 2.0), 12)
     1.414213562373
     """
-    inside, above = start, excess(start)
-    out, below = end, excess(end)
-    if below >= 0.0:
+    if tail(end) >= least:
         return end
-    flat, near, last = 0.999 * below, 2.0**-HALVINGS * abs(end - start), 0.0
-    for step in range(2 * HALVINGS):
-        width = abs(out - inside)
-        if width <= near:
-            break
-        if last <= 0.0 <= above and below <= flat:
-            share = 1.0 / 16.0
-        elif above < 0.0 or step % 2:
-            share = 0.5
-        else:
-            share = above / (above - below)
-        margin = min(0.5 * near / width, 0.5)  # so that a boundary beside one point brings the other one near
-        middle = inside + (out - inside) * min(max(share, margin), 1.0 - margin)
-        found = excess(middle)
-        if found < 0.0:
-            out, below, above = middle, found, above / 2.0 if last < 0.0 else above
-        else:
-            inside, above, below = middle, found, below / 2.0 if last > 0.0 else below
-        last = found
-    return out
+    return start + (end - start) * find_least(lambda share: tail(start + share * (end - start)), least, 0.0, 1.0)
 
 
 def mean_interval(
@@ -174,12 +150,12 @@ def mean_interval(
     rows = max(count, 1.0)
     start = float(np.clip(total / rows, -1.0, 1.0))
 
-    def excess(mu: float) -> float:
+    def tail(mu: float) -> float:
         plausible = clusters * plausible_variances(*variance, 1.0 - mu**2, normal=noise.normal) + rows * extra**2
         distance = abs(total - mu * count)
-        return float(population_tail(noise, [1.0 / b, mu / a], distance, rows, plausible)) - (1.0 - level)
+        return float(population_tail(noise, [1.0 / b, mu / a], distance, rows, plausible))
 
-    return find_boundary(start, -1.0, excess), find_boundary(start, 1.0, excess)
+    return find_boundary(start, -1.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
 
 
 def share_interval(
@@ -217,16 +193,15 @@ def share_interval(
     others = 0 if rows is not None else len(counts) - 1
     start = min(max(one / total, 0.0), 1.0)
 
-    def excess(p: float) -> float:
+    def tail(p: float) -> float:
         coefficients, sampling = [1.0] if rows is not None else [1.0 - p], clusters * p * (1.0 - p)
         if others <= FEW:
             coefficients += [p] * others
         else:  # a sum of many draws is about normal
             sampling += others * p * p * noise.variance / total
-        tail = population_tail(noise, coefficients, abs(one - p * number), total, [sampling])
-        return float(tail) - (1.0 - level)
+        return float(population_tail(noise, coefficients, abs(one - p * number), total, [sampling]))
 
-    return find_boundary(start, 0.0, excess), find_boundary(start, 1.0, excess)
+    return find_boundary(start, 0.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
 
 
 def largest_clusters(declared: Mapping[str, Any]) -> int:
