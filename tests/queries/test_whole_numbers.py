@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -284,6 +284,54 @@ def test_a_row_that_is_not_whole_contributes_nothing_where_a_query_claims_it():
         curator = Curator(as_records(rng.permutation(x), space=Box([-3.0], [3.0]), block_rows=block_rows))
         sums.add(Tenths().collect(curator._records, curator.setting).tobytes())
     assert len(sums) == 1
+
+
+@dataclass(frozen=True)
+class AtTheBound(Query):
+    """A user's query whose rows are exactly as long as its bound; some rows give what is not finite or too long."""
+
+    counts: tuple[float, ...]
+    most: float
+    name = "at the bound"
+    dimension = 1
+    whole_numbers = True
+
+    @property
+    def parts(self):
+        return {"counts": Part((len(self.counts),))}
+
+    @property
+    def bound(self):
+        return Bound(l2=self.most)
+
+    def contributions(self, block):
+        return block.x[:, :1] * np.array(self.counts)
+
+
+@together(
+    ("counts", "other"),
+    product([(1.0, 5.0), (1.0, 2.0, 12.0), (7.0, 7.0), (3.0, 3.0), (1.0,) * 7], [np.nan, np.inf, 100.0, 0.5, 1e300]),
+)
+def test_what_a_row_contributes_depends_on_no_other_row(counts, other):
+    """A row exactly as long as its bound stays so, whatever another row of its block is: found by an attack."""
+    for most in {math.hypot(*counts), math.sqrt(sum(one**2 for one in counts)), counts[0] * math.sqrt(len(counts))}:
+        query = AtTheBound(counts, most)
+        alone = Block(np.ones((3, 1)), np.zeros((3, 0), dtype=np.int64))
+        among = Block(np.array([[1.0], [other], [1.0], [1.0]]), np.zeros((4, 0), dtype=np.int64))
+        rows = query.clipped_contributions(among)
+        assert rows[[0, 2, 3]].tolist() == query.clipped_contributions(alone).tolist()
+        assert not rows[1].any()
+
+
+@together("query", INSTANCES)
+def test_no_row_of_the_library_depends_on_another(query):
+    """Rows of a registered query beside rows that are too long or not finite have the bits that they have alone."""
+    rng = np.random.default_rng(2606)
+    block = Block(rng.uniform(-1.0, 1.0, (40, query.dimension)), random_codes(query, rng, 40))
+    rows = np.asarray(query.contributions(block), dtype=np.float64)
+    for other in (np.nan, 1e6, 0.3):
+        among = np.concatenate([rows, np.full((1, query.size), other)])
+        assert query.bound.clip_contributions(among, query.roundoff)[:-1].tolist() == rows.tolist()
 
 
 def events(rows, rng):

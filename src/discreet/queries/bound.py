@@ -144,33 +144,33 @@ def _lengths(rows: Any, norm: str) -> Any:
 
 
 def _shorten(rows: Any, norm: str, most: float, roundoff: float) -> Any:
-    """Return rows whose length in a norm is at most ``most``."""
+    """Return rows whose length in a norm is at most ``most``. What becomes of a row depends on no other row.
+
+    The largest number of all rows shows that none is too long only where each row's own length, as it is computed,
+    would show it too: both are products of at most D + 8 roundings.
+    """
     xp = array_namespace(rows)
     most, allowed = float(most), float(most * (1.0 + roundoff))  # arrays of other libraries take no NumPy scalars
     if not rows.shape[0]:
         return rows
+    size = rows.shape[1]
     largest = max(float(xp.max(rows)), -float(xp.min(rows)))  # NaN where a row has one
-    if largest * (rows.shape[1] if norm == "l1" else math.sqrt(rows.shape[1])) <= allowed:
+    if largest * (size if norm == "l1" else math.sqrt(size)) * (1.0 + (size + 8.0) * UNIT_ROUNDOFF) <= allowed:
         return rows  # no row can be longer; four times as fast as computing every length
     unit = 1.0 if 1e-100 < most < 1e100 else most  # otherwise squares would underflow
     fits = _lengths(rows if unit == 1.0 else rows / unit, norm) <= allowed / unit  # False for NaN and overflow
-    if bool(xp.all(fits)):
-        return rows
-    return _scale(rows, norm, most, allowed)
+    return rows if bool(xp.all(fits)) else xp.where(fits[:, None], rows, _scale(rows, norm, most))
 
 
-def _scale(rows: Any, norm: str, most: float, allowed: float) -> Any:
-    """Scale rows that are longer than ``allowed`` to the length ``most``; rows that are not finite become 0."""
+def _scale(rows: Any, norm: str, most: float) -> Any:
+    """Return rows scaled to the length ``most``; those that are not finite become 0."""
     xp = array_namespace(rows)
     finite = xp.all(xp.isfinite(rows), axis=1)
     rows = xp.where(finite[:, None], rows, xp.zeros_like(rows))
     largest = xp.max(xp.abs(rows), axis=1)
-    largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
-    direction = rows / largest[:, None]
+    direction = rows / xp.where(largest > 0.0, largest, xp.ones_like(largest))[:, None]
     length = _lengths(direction, norm)
-    too_long = length > allowed / largest
-    scaled = direction * (most / xp.where(too_long, length, xp.ones_like(length)))[:, None]
-    return xp.where(too_long[:, None], scaled, rows)
+    return direction * (most / xp.where(length > 0.0, length, xp.ones_like(length)))[:, None]
 
 
 @dataclass(frozen=True)

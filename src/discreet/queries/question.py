@@ -262,8 +262,9 @@ class Query(Question):
     def clipped_contributions(self, block: Block) -> Any:
         """Return the block's contributions, one per row, as 64-bit floats, each clipped to its bound.
 
-        Where a query claims ``whole_numbers``, a row with others contributes nothing, like a dropped row, which every
-        bound covers. So all that is added up is whole, whatever the query computes from a row's own bits.
+        Where a query claims ``whole_numbers``, a row with others, or with more than its bound, contributes nothing,
+        like a dropped row, which every bound covers. So all that is added up is whole, whatever the query computes from
+        a row's own bits.
         """
         rows = self.contributions(block)
         xp = array_namespace(rows)
@@ -272,11 +273,11 @@ class Query(Question):
                 f"contributions of {self.name!r}: expected {self.size} real numbers for each row; write an array of "
                 "shape (rows, size), whatever the rows hold"
             )
-        rows = self.bound.clip_contributions(xp.astype(rows, xp.float64, copy=False), self.roundoff)
-        if self.whole_numbers and not bool(xp.all(rows == xp.trunc(rows))):
-            whole = xp.all(rows == xp.trunc(rows), axis=1)
-            rows = xp.where(whole[:, None], rows, xp.zeros_like(rows))
-        return rows
+        rows = xp.astype(rows, xp.float64, copy=False)
+        clipped = self.bound.clip_contributions(rows, self.roundoff)
+        if self.whole_numbers and not bool(xp.all(whole := (clipped == rows) & (rows == xp.trunc(rows)))):
+            return xp.where(xp.all(whole, axis=1)[:, None], rows, xp.zeros_like(rows))
+        return clipped
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
         """Return the bound, the roundoff, the size of the sum and its accumulation."""
