@@ -395,6 +395,28 @@ def test_a_file_that_contradicts_itself_is_refused(change):
         dp.TableSynthesizer.from_dict(values)
 
 
+def test_a_file_whose_releases_are_of_questions_with_smaller_bounds_is_refused():
+    """Many tables with the noise of one: each release says what was asked, and must say what the method asks."""
+    values = json.loads(fitted().to_json())
+    last = values["fitted"]["releases_"][-1]
+    assert len(last["asked"]["tables"]) > 1
+    size = last["parts"]["counts"]["shape"][0]
+    number = next(one for one in last["asked"]["columns"] if one["kind"] == "NumberCells")
+    last["asked"]["columns"] = [number | {"edges": [place / size for place in range(1, size)]}]
+    last["asked"]["tables"] = [[0]]
+    with pytest.raises(ValueError, match="that follow from the histograms"):
+        dp.TableSynthesizer.from_dict(values)
+
+
+def test_rules_about_columns_that_follow_from_others_are_tried_before_anything_is_spent():
+    schema = dp.Schema({"a": dp.Number(0, 5), "b": dp.Number(0, 5), "total": dp.Number(0, 10)})
+    model = dp.TableSynthesizer(
+        epsilon=1.0, schema=schema, relations={"total": "a + b"}, zeros=["total >= 0"], random_state=0
+    )
+    with pytest.raises(ValueError, match="rules that leave some rows"):
+        model.fit(pd.DataFrame(np.ones((50, 3)), columns=["a", "b", "total"]))
+
+
 def test_densities_prefer_real_rows_to_shuffled_ones():
     model, rng = fitted(), np.random.default_rng(0)
     rows = people()[:1000]

@@ -7,7 +7,7 @@ every row with one of the declared categories, are refused where the declaration
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def check_possible(
     whole: Sequence[str],
     categories: Mapping[str, Sequence[Any]],
     gaps: Sequence[str],
+    derived: Collection[str] = (),
 ) -> None:
     """Raise where zeros forbid every row, or every row with a declared category.
 
@@ -46,6 +47,9 @@ def check_possible(
         The declared values.
     gaps : sequence of str
         The columns that may be missing.
+    derived : collection of str
+        The columns that follow from others. Any values of them are tried; what a rule says of one of their categories
+        it says of the others.
     """
     for names, rules in _connected(zeros):
         tried = {name: _values(name, names, rules, numbers, name in whole) for name in names if name in numbers}
@@ -63,7 +67,7 @@ def check_possible(
         if forbidden[there.all(axis=1)].all():
             raise ArgumentError("zeros", UNSHOWN, f"rules that leave some rows: no row meets {_join(rules)}")
         for place, name in enumerate(names):
-            for code, value in enumerate(categories.get(name, ())):
+            for code, value in enumerate(categories.get(name, ()) if name not in derived else ()):
                 if forbidden[grid[:, place] == code].all():
                     raise ArgumentError(
                         "zeros",

@@ -34,8 +34,12 @@ def group_numbers(widths: Array, counts: Array, least: float, most: int = MOST_B
     --------
     >>> group_numbers(np.ones(6), np.array([10.0, 10, 100, 10, 10, 1]), least=15.0, most=4).tolist()
     [0, 0, 1, 2, 2, 2]
+    >>> group_numbers(np.ones(3), np.zeros(3), least=15.0).tolist()
+    [0, 0, 0]
     """
     total = float(counts.sum())
+    if total <= 0.0:  # no row has the column, as far as is known
+        return np.zeros(len(counts), dtype=np.int64)
     heavy = counts > total / most
     number = max(1, min(most - int(heavy.sum()), int(float(counts[~heavy].sum()) / least)))
     shares = np.where(heavy, 0.0, counts / total)
