@@ -46,7 +46,8 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
 FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
-LONGER = 2  # while components are apart, each block of releases of one question is so many times as long as the last
+# After a quarter of the steps, while components are apart, a question is asked twice as often as the one before
+SETTLED, LONGER = 0.25, 2
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
@@ -336,7 +337,12 @@ class Adaptive(Method[Components]):
         rng: np.random.Generator,
         measures: Iterator[Step],
     ) -> tuple[Components, list[Release]]:
-        """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
+        """Return the components after all steps of phase 2, and their releases.
+
+        After a quarter and after half of the steps components may move (``move_spare``). From the first quarter on,
+        while components are apart, EM has nothing to iterate. Then the question stays the same for two releases, for
+        four, and so on, and their mean is one release with so much more of the budget: parameters that follow from
+        little of it would distort the coordinates of small components, and with them all later releases.
 
         Parameters
         ----------
@@ -353,17 +359,16 @@ class Adaptive(Method[Components]):
         pool, releases, length = Pool.empty(start), list[Release](), 1
         moves = [round(part * self.steps) for part in MOVES]
         while (left := self.steps - len(releases)) > 0:
-            may_repeat = len(releases) >= moves[0] and are_apart(pool.components)
-            length = min(LONGER * length, left) if may_repeat else 1
-            if left - length < length:
-                length = left if may_repeat else 1
-            last = length == left
+            repeats = len(releases) >= SETTLED * self.steps and are_apart(pool.components)
+            length = LONGER * length if repeats else 1
+            if repeats and left < 2 * length:
+                length = left
+            last, before = length == left, len(releases)
             mixture = self.mixture(base, rows, self.count, length * self.step_share, pool.step + (1 if last else 2))
             question = mixture.query(pool, space)
-            block = [measure(question) for measure in islice(measures, length)]
-            pool, begin = mixture.maximize(pool, average(block)), len(releases)
-            releases += block
-            if not last and any(begin < move <= len(releases) for move in moves):
+            releases += [measure(question) for measure in islice(measures, length)]
+            pool = mixture.maximize(pool, average(releases[before:]))
+            if not last and any(before < move <= len(releases) for move in moves):
                 pool = move_spare(pool, self.shape, rng)
         return pool.components, releases
 

@@ -32,8 +32,9 @@ SPLIT, APART = 0.6, 0.8  # distance of the halves of a component from its mean, 
 def are_apart(components: Components) -> bool:
     """Return whether rows surely belong to one component each, so that EM has nothing to iterate.
 
-    With the Bhattacharyya coefficient b_kl = ∫√(f_k f_l), a share of at most Σ_l √(w_l/w_k)·b_kl of the rows of component
-    k belongs to others, since min(p, q) ≤ √(pq). It may be more than 0.05 for a tenth of the weight.
+    With the Bhattacharyya coefficient b_kl = ∫√(f_k f_l), a share of at most Σ_l √(w_l/w_k)·b_kl of the rows of
+    component k belongs to others, since min(p, q) ≤ √(pq). It may be more than 0.05 for a tenth of the weight: noise
+    can make a small component too wide.
 
     >>> means = np.array([[0.0], [0.1], [0.9]])
     >>> are_apart(Components(np.full(3, 1 / 3), means, np.full((3, 1, 1), 1e-2)))
@@ -50,7 +51,9 @@ def are_apart(components: Components) -> bool:
         log_shared = (log_dets + log_dets[k]) / 4.0 - log_det / 2.0 - (away**2).sum(axis=1) / 8.0  # ln b_kl
         shares = np.exp(log_shared) * np.sqrt(components.weights / weight)
         mixed += weight * float(shares.sum() - shares[k] > OVERLAP)
-    return mixed <= MIXED
+        if mixed > MIXED:
+            return False
+    return True
 
 
 def split_heaviest(components: Components, count: int, base: Components, shape: Shape) -> Components:
