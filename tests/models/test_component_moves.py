@@ -112,7 +112,7 @@ def fit_pair(
 
 def test_questions_are_asked_again_where_clusters_are_apart(monkeypatch):
     times, distance = fit_pair(12.0, 250, monkeypatch)
-    assert times[-2:] == [4, 4]
+    assert times[-1] >= 4
     alone, further = fit_pair(12.0, 250, monkeypatch, repeats=False)
     assert set(alone) == {1}
     assert sum(alone) == sum(times)

@@ -46,8 +46,8 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
 FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
-# After a quarter of the steps, while components are apart, a question is asked twice as often as the one before
-SETTLED, LONGER = 0.25, 2
+# After half of the steps, while components are apart, a question is asked twice as often as the one before
+SETTLED, LONGER = 0.5, 2
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
@@ -339,10 +339,10 @@ class Adaptive(Method[Components]):
     ) -> tuple[Components, list[Release]]:
         """Return the components after all steps of phase 2, and their releases.
 
-        After a quarter and after half of the steps components may move (``move_spare``). From the first quarter on,
-        while components are apart, EM has nothing to iterate. Then the question stays the same for two releases, for
-        four, and so on, and their mean is one release with so much more of the budget: parameters that follow from
-        little of it would distort the coordinates of small components, and with them all later releases.
+        After a quarter and after half of the steps components may move (``move_spare``). From then on, while components
+        are apart, EM has nothing to iterate. So the question stays the same for two releases, for four, and so on, and
+        their mean is one release with so much more of the budget: parameters that follow from little of it would
+        distort the coordinates of small components, and with them all later releases.
 
         Parameters
         ----------
