@@ -6,15 +6,12 @@ Every function here is total: it accepts whatever finite numbers a release holds
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
-from discreet.noise import GaussianNoise
 
 Array = NDArray[np.float64]
 
@@ -27,17 +24,6 @@ def noise_std(release: Release, name: str) -> float:
     """Return the standard deviation of the noise on a part of a release, in the units of ``release[name]``."""
     assert release.noise is not None  # releases of moments have additive noise
     return float(np.sqrt(release.noise.variance)) / release.parts[name].weight
-
-
-def average(releases: Sequence[Release]) -> Release:
-    """Return the mean of releases of one question with the same noise, of which it has 1/√n, as a simulated release."""
-    first = releases[0]
-    if len(releases) == 1:
-        return first
-    assert isinstance(first.noise, GaussianNoise)
-    noise = replace(first.noise, scale=first.noise.scale / math.sqrt(len(releases)))
-    value = np.mean([release.value for release in releases], axis=0)
-    return replace(first, value=value, noise=noise, provenance="simulated")
 
 
 def count_noise(budget: float, neighbors: Neighbors) -> float:

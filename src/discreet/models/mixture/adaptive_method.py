@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from discreet.models.clusters.lloyd_search import LloydSearch, relative_noise, u
 from discreet.models.method import Method, growing_shares
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
 from discreet.models.mixture.cluster_start import start_at_clusters
-from discreet.models.mixture.component_moves import are_apart, move_spare, split_heaviest
+from discreet.models.mixture.component_moves import move_spare, split_heaviest
 from discreet.models.mixture.histogram_start import start_at_peaks
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
-from discreet.models.noisy_sums import average, count_noise, released_rows
+from discreet.models.noisy_sums import count_noise, released_rows
 from discreet.queries.moments.components import Components
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
@@ -46,8 +46,6 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
 FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
-# After half of the steps, while components are apart, a question is asked twice as often as the one before
-SETTLED, LONGER = 0.5, 2
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
@@ -337,12 +335,7 @@ class Adaptive(Method[Components]):
         rng: np.random.Generator,
         measures: Iterator[Step],
     ) -> tuple[Components, list[Release]]:
-        """Return the components after all steps of phase 2, and their releases.
-
-        After a quarter and after half of the steps components may move (``move_spare``). From then on, while components
-        are apart, EM has nothing to iterate. So the question stays the same for two releases, for four, and so on, and
-        their mean is one release with so much more of the budget: parameters that follow from little of it would
-        distort the coordinates of small components, and with them all later releases.
+        """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
 
         Parameters
         ----------
@@ -356,19 +349,13 @@ class Adaptive(Method[Components]):
             For synthetic rows.
         measures : iterator of callables
         """
-        pool, releases, length = Pool.empty(start), list[Release](), 1
-        moves = [round(part * self.steps) for part in MOVES]
-        while (left := self.steps - len(releases)) > 0:
-            repeats = len(releases) >= SETTLED * self.steps and are_apart(pool.components)
-            length = LONGER * length if repeats else 1
-            if repeats and left < 2 * length:
-                length = left
-            last, before = length == left, len(releases)
-            mixture = self.mixture(base, rows, self.count, length * self.step_share, pool.step + (1 if last else 2))
-            question = mixture.query(pool, space)
-            releases += [measure(question) for measure in islice(measures, length)]
-            pool = mixture.maximize(pool, average(releases[before:]))
-            if not last and any(before < move <= len(releases) for move in moves):
+        pool, releases = Pool.empty(start), list[Release]()
+        mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
+        ends = sorted({round(part * self.steps) for part in (0.0, *MOVES, 1.0)})
+        for begin, end in pairwise(ends):
+            pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
+            releases += more
+            if end < self.steps:
                 pool = move_spare(pool, self.shape, rng)
         return pool.components, releases
 

@@ -18,42 +18,14 @@ from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_sums import clip_to_ball
 from discreet.queries.moments.components import Components
 
-__all__ = ["are_apart", "move_spare", "split_heaviest"]
+__all__ = ["move_spare", "split_heaviest"]
 
 Array = NDArray[np.float64]
 
 SAME = 0.005  # nats a row that merging two components may lose
 LEAST_WEIGHT = 1e-9  # of a component that is about to move
 SEEN = 2.0  # standard deviations of its noise that a pooled count must exceed for a component to stay where it is
-OVERLAP, MIXED = 0.05, 0.1  # share of a component's rows that others may have, and weight of those that have more
 SPLIT, APART = 0.6, 0.8  # distance of the halves of a component from its mean, in standard deviations; of a wide one
-
-
-def are_apart(components: Components) -> bool:
-    """Return whether rows surely belong to one component each, so that EM has nothing to iterate.
-
-    With the Bhattacharyya coefficient b_kl = ∫√(f_k f_l), a share of at most Σ_l √(w_l/w_k)·b_kl of the rows of
-    component k belongs to others, since min(p, q) ≤ √(pq). It may be more than 0.05 for a tenth of the weight: noise
-    can make a small component too wide.
-
-    >>> means = np.array([[0.0], [0.1], [0.9]])
-    >>> are_apart(Components(np.full(3, 1 / 3), means, np.full((3, 1, 1), 1e-2)))
-    False
-    >>> are_apart(Components(np.full(3, 1 / 3), means, np.full((3, 1, 1), 1e-4)))
-    True
-    """
-    log_dets = 2.0 * np.log(np.diagonal(components.factors, axis1=1, axis2=2)).sum(axis=1)
-    mixed = 0.0
-    for k, weight in enumerate(components.weights):
-        both = np.linalg.cholesky((components.covariances[k] + components.covariances) / 2.0)
-        away = np.linalg.solve(both, (components.means - components.means[k])[:, :, None])[:, :, 0]
-        log_det = 2.0 * np.log(np.diagonal(both, axis1=1, axis2=2)).sum(axis=1)
-        log_shared = (log_dets + log_dets[k]) / 4.0 - log_det / 2.0 - (away**2).sum(axis=1) / 8.0  # ln b_kl
-        shares = np.exp(log_shared) * np.sqrt(components.weights / weight)
-        mixed += weight * float(shares.sum() - shares[k] > OVERLAP)
-        if mixed > MIXED:
-            return False
-    return True
 
 
 def split_heaviest(components: Components, count: int, base: Components, shape: Shape) -> Components:
