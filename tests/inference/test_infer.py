@@ -127,6 +127,22 @@ class TestPosterior:
         with pytest.raises(AttributeError, match="classifier"):
             posterior.predict_proba(np.zeros((1, 2)))
 
+    def test_each_synthetic_table_is_of_one_draw(self, posterior):
+        tables = posterior.synthesize(10, 4000, seed=1)
+        assert [list(table.columns) for table in tables] == [["x0", "x1"]] * 10
+        means = np.array([table.to_numpy().mean(axis=0) for table in tables])
+        # A mean is that of its draw, within 7 standard errors of 4,000 rows; another's would be farther away.
+        draws = posterior.draws("centre")
+        nearest = np.abs(means[:, None] - draws).max(axis=2).min(axis=1)
+        assert nearest.max() < 7.0 * (posterior.draws("spread").max() / math.sqrt(4000.0))
+        assert means.std(axis=0, ddof=1).min() > 0.3 * draws.std(axis=0).min()  # 9 degrees of freedom: not all alike
+        again = posterior.synthesize(10, 4000, seed=1)
+        assert all(one.equals(other) for one, other in zip(tables, again, strict=True))
+        assert len(posterior.synthesize(1, seed=0)[0]) == N  # as many as the data
+        for wrong in ({"m": 0}, {"n": 0}, {"m": 10**6}):
+            with pytest.raises(ValueError, match="".join(wrong)):
+                posterior.synthesize(**wrong)
+
     def test_log_densities_are_averaged_over_the_posterior(self, posterior):
         x = TRUTH + np.array([[0.0, 0.0], [2.0, -1.0]])
         every = slice(None, None, len(posterior.draws("centre")) // 400)

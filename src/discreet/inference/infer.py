@@ -26,6 +26,7 @@ from discreet.inference.posterior import Posterior, diagnose, to_data_tree
 from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import get_row_model, get_user_row_model
+from discreet.scales import column_scales
 
 Array = NDArray[np.float64]
 
@@ -232,6 +233,8 @@ def _posterior(
         row_model=problem.model,
         spec=spec,
         which_rows=rows,
+        rows=problem.rows,
+        scales={name: one for each in problem.measured.releases for name, one in column_scales(each.declared).items()},
     )
 
 
