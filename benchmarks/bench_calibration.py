@@ -3,13 +3,15 @@
     python benchmarks/bench_calibration.py mean       Gaussian rows, two adaptive releases with Gaussian noise
     python benchmarks/bench_calibration.py coin       a coin, eight releases of its heads with Laplace noise
     python benchmarks/bench_calibration.py logistic   a fitted logistic regression (noisy gradients)
+    python benchmarks/bench_calibration.py objective  the same (noise in the objective, the default)
+    python benchmarks/bench_calibration.py svc        the same labels, from support vectors
     python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
     python benchmarks/bench_calibration.py            all of them
 
 For each set parameters are drawn, then rows, then releases; intervals of the posterior must hold the parameters at
 their level. ``mean`` and ``coin`` draw parameters from the model's prior, so that also their rank among the posterior's
-draws is uniform (Talts et al. 2018). ``logistic`` and ``mixture`` have priors far wider than what is drawn here: for
-them coverage alone is measured, component by component (components are matched to the true ones).
+draws is uniform (Talts et al. 2018). The others are fitted estimators, with priors far wider than what is drawn here:
+for them coverage alone is measured, component by component (components are matched to the true ones).
 
 Two wrong posteriors are compared with ``dp.infer``. *naive* treats the released values as exact.
 *product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
@@ -202,27 +204,33 @@ def mean(i: int) -> Fates:
 
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
 
-FITTED_ROWS = {"logistic": 1000, "mixture": 2000}
+FITTED_ROWS = {"logistic": 1000, "objective": 4000, "mixture": 2000}
 
 
-def logistic(i: int) -> Fates:
-    rng, n = np.random.default_rng([3, i]), FITTED_ROWS["logistic"]
+def labels(i: int, kind: type, **given: Any) -> Fates:
+    rng, n = np.random.default_rng([3, i]), FITTED_ROWS["logistic" if "method" in given else "objective"]
     centre, sd = rng.normal(0.0, 0.5, 2), np.exp(rng.normal(0.0, 0.2, 2))
     root = np.linalg.cholesky(np.array([[1.0, r := rng.uniform(-0.6, 0.6)], [r, 1.0]]))
     coef, intercept = rng.normal(0.0, 1.0, 2), rng.normal(0.0, 0.5)
     X = centre + (rng.normal(size=(n, 2)) @ root.T) * sd
     y = (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-X @ coef - intercept))).astype(int)
-    fitted = dp.LogisticRegression(
-        method="gradient",
-        epsilon=1.0,
-        delta=1e-5,
-        bounds=dp.Box([-5.0, -5.0], [5.0, 5.0]),
-        classes=[0, 1],
-        random_state=i,
-    ).fit(X, y)
+    bounds = dp.Box([-5.0, -5.0], [5.0, 5.0])
+    fitted = kind(epsilon=1.0, delta=1e-5, bounds=bounds, classes=[0, 1], random_state=i, **given).fit(X, y)
     posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
     fates = of_draws(posterior, "coef", coef, rng) + of_draws(posterior, "intercept", np.array(intercept), rng)
     return {"dp.infer": dict(zip(("coef 0", "coef 1", "intercept"), fates, strict=True))}
+
+
+def logistic(i: int) -> Fates:
+    return labels(i, dp.LogisticRegression, method="gradient")
+
+
+def objective(i: int) -> Fates:
+    return labels(i, dp.LogisticRegression, coordinates="private")
+
+
+def svc(i: int) -> Fates:
+    return labels(i, dp.LinearSVC, coordinates="private")
 
 
 def mixture(i: int) -> Fates:
@@ -265,6 +273,8 @@ CASES = {
     "mean": Case(2000, mean, True),
     "coin": Case(2000, coin, True),
     "logistic": Case(150, logistic, False),
+    "objective": Case(200, objective, False),
+    "svc": Case(200, svc, False),
     "mixture": Case(100, mixture, False),
 }
 

@@ -304,8 +304,19 @@ def test_contrasts_are_centred_and_orthonormal():
     [
         (dp.KMeans, (X,), {"n_clusters": 2, "bounds": BALL}, "write GaussianMixture"),
         (dp.PCA, (X,), {"n_components": 1, "bounds": BALL}, "write FactorAnalysis"),
-        (dp.LinearSVC, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write LogisticRegression"),
-        (dp.LogisticRegression, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write method='gradient'"),
+        (dp.LinearSVC, (X, CODES), {"bounds": BOX, "classes": [0, 1], "method": "output"}, "write method='objective'"),
+        (
+            dp.LogisticRegression,
+            (X, CODES),
+            {"bounds": BOX, "classes": [0, 1], "method": "functional"},
+            "write method='objective' or 'gradient'",
+        ),
+        (
+            dp.LogisticRegression,
+            (X, CODES),
+            {"bounds": BOX, "classes": [0, 1], "coordinates": "declared"},
+            "write coordinates='private'",
+        ),
         (dp.GaussianMixture, (X,), {"n_components": 2, "bounds": BALL, "method": "paper"}, "'adaptive' or 'joint'"),
         (
             dp.GaussianClassifier,

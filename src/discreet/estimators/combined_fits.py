@@ -92,7 +92,7 @@ class CombinedFits:
         variates = 2.0 * gammaincinv((m - 1) / 2.0, share * places)
         least = self.within[:, None] * places ** (-2.0 / (m - 1))
         total = np.divide((m - 1) * self.between[:, None], variates, out=least, where=variates > 0.0)
-        return np.sqrt(np.maximum((1.0 + 1.0 / m) * total - self.within[:, None], 0.0))
+        return np.asarray(np.sqrt(np.maximum((1.0 + 1.0 / m) * total - self.within[:, None], 0.0)))
 
     def _outside(self, distance: Array) -> Array:
         """Return the probability that Q is farther from q̄ than so."""

@@ -15,6 +15,7 @@ from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.gaussian_mixture import GaussianMixture
 from discreet.estimators.kmeans import KMeans
 from discreet.estimators.labelled import LabelledEstimator, sort_order
+from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.linear_svc import LinearSVC
 from discreet.estimators.logistic_regression import LogisticRegression
@@ -33,6 +34,7 @@ from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import MomentSums
 from discreet.queries.moments.components import Components
 from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.minimum import Minimum
 from discreet.records import Category, Space
 from discreet.scales import column_scales
 from discreet.statistics import Covariance, Mean
@@ -43,14 +45,14 @@ YOUR_OWN = "write model=… with a model of your own"
 INSTEAD: dict[type, str] = {
     KMeans: "clusters are not a model of rows; write GaussianMixture(covariance_type='spherical')",
     PCA: "directions are not a model of rows; write FactorAnalysis",
-    LinearSVC: "margins are not a model of labels; write LogisticRegression(method='gradient')",
     TableSynthesizer: f"a table of pairs has no default model; {YOUR_OWN}",
     TableMixture: f"a mixture of categories has no default model; {YOUR_OWN}",
 }
 METHODS: dict[type, tuple[str, ...]] = {
     GaussianMixture: ("adaptive", "joint"),
     GaussianClassifier: ("adaptive", "joint"),
-    LogisticRegression: ("gradient",),
+    LogisticRegression: ("objective", "gradient"),
+    LinearSVC: ("objective",),
 }
 
 
@@ -70,9 +72,11 @@ def check_has_model(source: Any) -> None:
         if isinstance(source, kind) and method not in methods:
             accepted = " or ".join(map(repr, methods))
             raise ValueError(
-                f"releases={name}(method={method!r}): expected a fit whose releases are sums over rows; write "
-                f"method={accepted}"
+                f"releases={name}(method={method!r}): expected a fit whose releases have a known density given rows; "
+                f"write method={accepted}"
             )
+    if isinstance(source, LinearClassifier) and source.method == "objective":
+        _check_features_measured(source)
     if not isinstance(source, Answer):
         return
     if not isinstance(source, Mean | Covariance):
@@ -90,6 +94,17 @@ def check_has_model(source: Any) -> None:
             UNSHOWN,
             "sums over rows, but the bounds of this mean were drawn as quantiles",
             write=f"mean(…) with loose=False, or infer from the last of its releases: {YOUR_OWN}",
+        )
+
+
+def _check_features_measured(source: LinearClassifier) -> None:
+    """Raise an error if nothing but the minimum was released: a slope is relative to the spread of the features."""
+    if isinstance(source.releases_[0].question, Minimum):
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"a fit that has measured how the features spread, but this {type(source).__name__} saw them as declared",
+            write="coordinates='private', or model=… with a model of your own",
         )
 
 
@@ -254,6 +269,7 @@ BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     FactorAnalysis: _factors,
     LinearRegression: _regression,
     LogisticRegression: _logistic,
+    LinearSVC: _logistic,
     Mean: _moments,
     Covariance: _moments,
 }

@@ -56,6 +56,7 @@ from jax.scipy.special import log_ndtr
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from discreet.inference.clt.determinants import compute_determinant_slope
 from discreet.inference.clt.local_moments import compute_local_moments
 from discreet.inference.clt.reference import Problem, Reference
 from discreet.inference.clt.reparametrized_rows import PathwiseMean, ReparametrizedRows, build_pathwise_mean
@@ -194,6 +195,7 @@ def build_target(
         "J0": jacobian,
         "B": np.zeros((c.shape[1], 0)) if coefficients is None else coefficients,
         "gamma0": np.zeros(0) if coefficients is None else model.call("expectations", v0),
+        "slope": compute_determinant_slope(problem, reference, seed),
     }
     if has_covariance:
         fixed = projection @ (np.where(latent, 0.0, measured.variances)[:, None] * projection.T)
@@ -343,7 +345,7 @@ def _log_density(model: RowModel, form: DensityForm, mean: PathwiseMean | None, 
     if data["B"].shape[1]:
         change = change + data["B"] @ (model.expectations(v) - data["gamma0"])
     difference = data["z"] - n * (data["m0"] + change)
-    total = model.log_prior(v)
+    total = model.log_prior(v) + data["slope"] @ move
     if form.has_covariance:
         covariance = data["V0"]
         if form.varies:
