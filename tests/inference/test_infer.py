@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -396,3 +397,16 @@ def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['numpyro'] = None; import discreet; discreet.infer"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'discreet[bayes]'" in result.stderr
+
+
+def test_rows_of_a_person_may_be_alike(seeded):
+    """Four equal rows of each person: the chance is known from as many throws as there are persons."""
+    heads = np.random.default_rng(0).uniform(size=500) < 0.7
+    table = pd.DataFrame({"person": np.repeat(np.arange(500), 4), "x0": np.repeat(heads * 1.0, 4)})
+    schema, spreads = dp.Schema({"x0": dp.Number(0, 1)}), []
+    for given in ({"unit": "person", "max_rows": 4}, {}):
+        curator = dp.Curator(table, schema=schema, **given)
+        release = curator.measure(dp.Moments(curator.space), dp.GaussianLoss(1e3), bits=seeded(0))
+        spreads.append(dp.infer(release, coin, rows=2000, chains=2, draws=400, seed=0).draws("chance").std())
+    np.testing.assert_allclose(spreads[0], math.sqrt(0.7 * 0.3 / 500), rtol=0.2)
+    np.testing.assert_allclose(spreads[0] / spreads[1], 2.0, rtol=0.2)

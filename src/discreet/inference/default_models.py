@@ -39,6 +39,7 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.minimum import Minimum
 from discreet.records import Category, Space
 from discreet.scales import column_scales
+from discreet.signals import Signal
 from discreet.statistics import Counts, Covariance, Crosstab, Histograms, Mean, MeanCrosstab, PersonCounts, Quantile
 
 Array = NDArray[np.float64]
@@ -57,6 +58,8 @@ ANSWERS: dict[type, str] = {
     Histograms: "histograms of several columns do not tell how they go together; write crosstab(…), or one histogram",
     MeanCrosstab: "means in a table have no default model; write mean(…, by=…) with one column",
     PersonCounts: f"persons of several rows have no default model; {YOUR_OWN}",
+    Signal: "steps of a series are not independent rows; its own interval(…) has the errors of its noise, and those of "
+    "kalman(…) also the movement in a model",
 }
 METHODS: dict[type, tuple[str, ...]] = {
     GaussianMixture: ("adaptive", "joint"),

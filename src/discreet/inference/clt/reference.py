@@ -32,6 +32,7 @@ from discreet.inference.clt.local_moments import LocalMoments, compute_local_mom
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.statistics.population import largest_clusters
 
 Array = NDArray[np.float64]
 
@@ -62,6 +63,11 @@ class Problem:
     measured: Measurements
     rows: float | None
     public: Rows | None = None
+
+    @property
+    def clusters(self) -> int:
+        """The largest number of rows of a person: if these are alike, the variance of a sum is so many times larger."""
+        return max(largest_clusters(release.declared) for release in self.measured.releases)
 
     @property
     def size(self) -> int:
@@ -182,7 +188,8 @@ def _score_step(problem: Problem, w: Array, draws: int, seed: int, factor: Any =
         gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
         information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
     if factor is None:
-        factor = cho_factor(rows * moments.covariance + np.diag(problem.measured.variances), lower=True)
+        sampling = rows * problem.clusters * moments.covariance
+        factor = cho_factor(sampling + np.diag(problem.measured.variances), lower=True)
     projection: Array = cho_solve(factor, jacobian).T
     precision = rows * rows * projection @ jacobian + information
     gradient = gradient + rows * projection @ (problem.measured.values - rows * moments.mean)
