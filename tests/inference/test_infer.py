@@ -346,7 +346,7 @@ class TestModels:
             dp.infer(measured[1], **({"model": two_columns} | wrong))
 
     def test_what_has_no_model(self):
-        fitted = dp.KMeans(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
+        fitted = dp.KMeans(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(20.0), method="dplloyd").fit(rows())
         with pytest.raises(ValueError, match="KMeans"):
             dp.infer(fitted)
         release = complete(rows()).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
