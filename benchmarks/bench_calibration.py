@@ -3,13 +3,19 @@
     python benchmarks/bench_calibration.py mean       Gaussian rows, two adaptive releases with Gaussian noise
     python benchmarks/bench_calibration.py coin       a coin, eight releases of its heads with Laplace noise
     python benchmarks/bench_calibration.py logistic   a fitted logistic regression (noisy gradients)
+    python benchmarks/bench_calibration.py objective  the same (noise in the objective, the default)
+    python benchmarks/bench_calibration.py svc        the same labels, from support vectors
     python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
+    python benchmarks/bench_calibration.py shares     a cross-tab of two columns of categories
+    python benchmarks/bench_calibration.py regression a fitted linear regression
+    python benchmarks/bench_calibration.py axes       fitted principal components
+    python benchmarks/bench_calibration.py centres    fitted centres of two clusters
     python benchmarks/bench_calibration.py            all of them
 
 For each set parameters are drawn, then rows, then releases; intervals of the posterior must hold the parameters at
-their level. ``mean`` and ``coin`` draw parameters from the model's prior, so that also their rank among the posterior's
-draws is uniform (Talts et al. 2018). ``logistic`` and ``mixture`` have priors far wider than what is drawn here: for
-them coverage alone is measured, component by component (components are matched to the true ones).
+their level. ``mean``, ``coin`` and ``shares`` draw parameters from the model's prior, so that also their rank among the
+posterior's draws is uniform (Talts et al. 2018). The others are fitted estimators, with priors far wider than what is
+drawn here: for them coverage alone is measured, component by component (components are matched to the true ones).
 
 Two wrong posteriors are compared with ``dp.infer``. *naive* treats the released values as exact.
 *product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
@@ -36,6 +42,7 @@ import matplotlib as mpl
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 from scipy.stats import beta, binom, chisquare
@@ -202,27 +209,33 @@ def mean(i: int) -> Fates:
 
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
 
-FITTED_ROWS = {"logistic": 1000, "mixture": 2000}
+FITTED_ROWS = {"logistic": 1000, "objective": 4000, "mixture": 2000, "regression": 2000, "axes": 2000, "centres": 2000}
 
 
-def logistic(i: int) -> Fates:
-    rng, n = np.random.default_rng([3, i]), FITTED_ROWS["logistic"]
+def labels(i: int, kind: type, **given: Any) -> Fates:
+    rng, n = np.random.default_rng([3, i]), FITTED_ROWS["logistic" if "method" in given else "objective"]
     centre, sd = rng.normal(0.0, 0.5, 2), np.exp(rng.normal(0.0, 0.2, 2))
     root = np.linalg.cholesky(np.array([[1.0, r := rng.uniform(-0.6, 0.6)], [r, 1.0]]))
     coef, intercept = rng.normal(0.0, 1.0, 2), rng.normal(0.0, 0.5)
     X = centre + (rng.normal(size=(n, 2)) @ root.T) * sd
     y = (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-X @ coef - intercept))).astype(int)
-    fitted = dp.LogisticRegression(
-        method="gradient",
-        epsilon=1.0,
-        delta=1e-5,
-        bounds=dp.Box([-5.0, -5.0], [5.0, 5.0]),
-        classes=[0, 1],
-        random_state=i,
-    ).fit(X, y)
+    bounds = dp.Box([-5.0, -5.0], [5.0, 5.0])
+    fitted = kind(epsilon=1.0, delta=1e-5, bounds=bounds, classes=[0, 1], random_state=i, **given).fit(X, y)
     posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
     fates = of_draws(posterior, "coef", coef, rng) + of_draws(posterior, "intercept", np.array(intercept), rng)
     return {"dp.infer": dict(zip(("coef 0", "coef 1", "intercept"), fates, strict=True))}
+
+
+def logistic(i: int) -> Fates:
+    return labels(i, dp.LogisticRegression, method="gradient")
+
+
+def objective(i: int) -> Fates:
+    return labels(i, dp.LogisticRegression, coordinates="private")
+
+
+def svc(i: int) -> Fates:
+    return labels(i, dp.LinearSVC, coordinates="private")
 
 
 def mixture(i: int) -> Fates:
@@ -249,6 +262,70 @@ def mixture(i: int) -> Fates:
     return {"dp.infer": result}
 
 
+def numbered(posterior: Posterior, truth: dict[str, np.ndarray], rng: np.random.Generator) -> Fates:
+    """Return the fates of all numbers of some quantities, each called by its place."""
+    result = {}
+    for name, value in truth.items():
+        for at, fate in zip(np.ndindex(value.shape), of_draws(posterior, name, value, rng), strict=True):
+            result[f"{name} {''.join(map(str, at))}".strip()] = fate
+    return {"dp.infer": result}
+
+
+def shares(i: int) -> Fates:
+    rng, n = np.random.default_rng([5, i]), 1000
+    truth = rng.dirichlet(np.ones(6))
+    cells = rng.choice(6, n, p=truth)
+    columns = {"sex": np.array(["f", "m"])[cells // 3], "ward": np.array(["a", "b", "c"])[cells % 3]}
+    schema = dp.Schema({"sex": dp.Category(["f", "m"]), "ward": dp.Category(["a", "b", "c"])})
+    curator = dp.Curator(pd.DataFrame(columns), schema=schema)
+    answer = dp.statistics.crosstab(curator, "sex", "ward", epsilon=0.2, delta=1e-5, bits=SeededBits(i))
+    posterior = dp.infer(answer, rows=n, seed=i, **RUN)
+    return numbered(posterior, {"shares": truth.reshape(2, 3)}, rng)
+
+
+def draw_gaussian(rng: np.random.Generator, d: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a mean, a covariance, and rows."""
+    mean, covariance = rng.normal(0.0, 0.7, d), np.cov(rng.normal(size=(d, 8)))
+    return mean, covariance, rng.multivariate_normal(mean, covariance, n)
+
+
+def regression(i: int) -> Fates:
+    rng, n = np.random.default_rng([6, i]), FITTED_ROWS["regression"]
+    _, _, X = draw_gaussian(rng, 2, n)
+    coef, intercept, noise = rng.normal(0.0, 0.8, 2), rng.normal(), rng.uniform(0.5, 1.5)
+    y = X @ coef + intercept + rng.normal(0.0, noise, n)
+    given = {"bounds": (-6, 6), "target_bounds": (-12, 12), "epsilon": 1.0, "delta": 1e-5, "random_state": i}
+    posterior = dp.infer(dp.LinearRegression(**given).fit(X, y), rows=n, seed=i, **FITTED_RUN)
+    return numbered(posterior, {"coef": coef, "intercept": np.array(intercept), "noise": np.array(noise)}, rng)
+
+
+def axes(i: int) -> Fates:
+    rng, n = np.random.default_rng([7, i]), FITTED_ROWS["axes"]
+    _, covariance, X = draw_gaussian(rng, 3, n)
+    fitted = dp.PCA(2, bounds=(-7, 7), epsilon=1.0, delta=1e-5, random_state=i).fit(X)
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    values, vectors = np.linalg.eigh(covariance)
+    first = vectors[:, -1] * math.copysign(1.0, float(vectors[:, -1] @ posterior.mean("components")[0]))
+    fates = of_draws(posterior, "explained_variance", values[::-1][:2], rng)
+    fates += of_draws(posterior, "components", np.stack([first, first]), rng)[:3]
+    names = ("variance 0", "variance 1", "axis 00", "axis 01", "axis 02")
+    return {"dp.infer": dict(zip(names, fates, strict=True))}
+
+
+def centres(i: int) -> Fates:
+    rng, n = np.random.default_rng([8, i]), FITTED_ROWS["centres"]
+    angle, weight = rng.uniform(0.0, math.pi), rng.uniform(0.3, 0.7)
+    apart = rng.uniform(2.0, 3.0) * np.array([math.cos(angle), math.sin(angle)])
+    means = rng.normal(0.0, 0.5, 2) + np.array([apart, -apart])
+    spread, label = rng.uniform(0.5, 1.0, 2), (rng.uniform(size=n) > weight).astype(int)
+    X = means[label] + spread[label][:, None] * rng.normal(size=(n, 2))
+    fitted = dp.KMeans(2, bounds=(-8, 8), epsilon=1.0, delta=1e-5, random_state=i).fit(X)
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    order = linear_sum_assignment(np.linalg.norm(fitted.cluster_centers_[:, None] - means, axis=2))[1]
+    truth = {"cluster_centers": means[order], "variances": spread[order] ** 2}
+    return numbered(posterior, truth, rng)
+
+
 # ── tables and figures ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -265,7 +342,13 @@ CASES = {
     "mean": Case(2000, mean, True),
     "coin": Case(2000, coin, True),
     "logistic": Case(150, logistic, False),
+    "objective": Case(200, objective, False),
+    "svc": Case(200, svc, False),
     "mixture": Case(100, mixture, False),
+    "shares": Case(500, shares, True),
+    "regression": Case(200, regression, False),
+    "axes": Case(200, axes, False),
+    "centres": Case(200, centres, False),
 }
 
 

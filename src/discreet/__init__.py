@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.database.statistical_database import StatisticalDatabase
     from discreet.door import Curator, PublicSize, Release
     from discreet.em import Model
+    from discreet.estimators.combined_fits import combine
     from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_classifier import GaussianClassifier
     from discreet.estimators.gaussian_mixture import GaussianMixture
@@ -114,6 +115,7 @@ __all__ = [
     "ZcdpLoss",
     "audit",
     "calibrate",
+    "combine",
     "compare",
     "compose",
     "database",
@@ -146,6 +148,7 @@ _MODULES = {
     "discreet.database.statistical_database": "StatisticalDatabase",
     "discreet.door": "Curator PublicSize Release",
     "discreet.em": "Model",
+    "discreet.estimators.combined_fits": "combine",
     "discreet.estimators.factor_analysis": "FactorAnalysis",
     "discreet.estimators.gaussian_classifier": "GaussianClassifier",
     "discreet.estimators.gaussian_mixture": "GaussianMixture",

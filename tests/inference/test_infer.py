@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -126,6 +127,22 @@ class TestPosterior:
             posterior.sample_predictive(0)
         with pytest.raises(AttributeError, match="classifier"):
             posterior.predict_proba(np.zeros((1, 2)))
+
+    def test_each_synthetic_table_is_of_one_draw(self, posterior):
+        tables = posterior.synthesize(10, 4000, seed=1)
+        assert [list(table.columns) for table in tables] == [["x0", "x1"]] * 10
+        means = np.array([table.to_numpy().mean(axis=0) for table in tables])
+        # A mean is that of its draw, within 7 standard errors of 4,000 rows; another's would be farther away.
+        draws = posterior.draws("centre")
+        nearest = np.abs(means[:, None] - draws).max(axis=2).min(axis=1)
+        assert nearest.max() < 7.0 * (posterior.draws("spread").max() / math.sqrt(4000.0))
+        assert means.std(axis=0, ddof=1).min() > 0.3 * draws.std(axis=0).min()  # 9 degrees of freedom: not all alike
+        again = posterior.synthesize(10, 4000, seed=1)
+        assert all(one.equals(other) for one, other in zip(tables, again, strict=True))
+        assert len(posterior.synthesize(1, seed=0)[0]) == N  # as many as the data
+        for wrong in ({"m": 0}, {"n": 0}, {"m": 10**6}):
+            with pytest.raises(ValueError, match="".join(wrong)):
+                posterior.synthesize(**wrong)
 
     def test_log_densities_are_averaged_over_the_posterior(self, posterior):
         x = TRUTH + np.array([[0.0, 0.0], [2.0, -1.0]])
@@ -329,7 +346,7 @@ class TestModels:
             dp.infer(measured[1], **({"model": two_columns} | wrong))
 
     def test_what_has_no_model(self):
-        fitted = dp.KMeans(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
+        fitted = dp.KMeans(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(20.0), method="dplloyd").fit(rows())
         with pytest.raises(ValueError, match="KMeans"):
             dp.infer(fitted)
         release = complete(rows()).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
@@ -380,3 +397,16 @@ def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['numpyro'] = None; import discreet; discreet.infer"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'discreet[bayes]'" in result.stderr
+
+
+def test_rows_of_a_person_may_be_alike(seeded):
+    """Four equal rows of each person: the chance is known from as many throws as there are persons."""
+    heads = np.random.default_rng(0).uniform(size=500) < 0.7
+    table = pd.DataFrame({"person": np.repeat(np.arange(500), 4), "x0": np.repeat(heads * 1.0, 4)})
+    schema, spreads = dp.Schema({"x0": dp.Number(0, 1)}), []
+    for given in ({"unit": "person", "max_rows": 4}, {}):
+        curator = dp.Curator(table, schema=schema, **given)
+        release = curator.measure(dp.Moments(curator.space), dp.GaussianLoss(1e3), bits=seeded(0))
+        spreads.append(dp.infer(release, coin, rows=2000, chains=2, draws=400, seed=0).draws("chance").std())
+    np.testing.assert_allclose(spreads[0], math.sqrt(0.7 * 0.3 / 500), rtol=0.2)
+    np.testing.assert_allclose(spreads[0] / spreads[1], 2.0, rtol=0.2)

@@ -7,6 +7,7 @@ import warnings
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtri
 from scipy.stats import multivariate_normal
@@ -15,6 +16,7 @@ import discreet as dp
 from discreet import statistics
 from discreet.inference.default_models import check_has_model, default_model
 from discreet.inference.measurements import read_measurements
+from discreet.inference.rows.direction_rows import find_axes
 from discreet.inference.rows.factor_rows import rotate_to
 from discreet.inference.rows.gaussian_rows import relabel
 from discreet.inference.rows.logistic_rows import contrast_matrix
@@ -296,16 +298,105 @@ def test_contrasts_are_centred_and_orthonormal():
         np.testing.assert_allclose(one.sum(axis=0), 0.0, atol=1e-12)
 
 
+# ---- counts, axes and centres ----
+
+
+TABLE = pd.DataFrame(
+    {"age": RNG.uniform(0.0, 100.0, 500), "sex": RNG.choice(["f", "m"], 500), "ward": RNG.choice(["a", "b", "c"], 500)}
+)
+DECLARED = dp.Schema({"age": dp.Number(0, 100), "sex": dp.Category(["f", "m"]), "ward": dp.Category(["a", "b", "c"])})
+COUNTED = {
+    "histogram": (lambda curator: statistics.histogram(curator, "ward", epsilon=1.0), ["ward"]),
+    "bins": (lambda curator: statistics.histogram(curator, "age", bins=[0, 30, 60, 100], epsilon=1.0), ["age"]),
+    "by two": (lambda curator: statistics.count(curator, by=["sex", "ward"], epsilon=1.0), ["sex", "ward"]),
+    "crosstab": (lambda curator: statistics.crosstab(curator, "ward", "sex", epsilon=1.0), ["ward", "sex"]),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counts_are_of_rows_in_cells(name):
+    make, axes = COUNTED[name]
+    answer = make(dp.Curator(TABLE, schema=DECLARED))
+    measured = read_measurements(answer)
+    built = default_model(answer, measured)
+    model = get_row_model(built.model, measured.layout)
+    assert built.dims == {"shares": axes}
+    v = model.vector(built.start)
+    shares = reports(built, {"θ.shares": model.call("parameters", v)["θ.shares"]})["shares"]
+    assert shares.size == np.size(answer.value)
+    chances = np.exp(model.call("log_rows", v, model.points))
+    assert chances.sum() == pytest.approx(1.0)
+    sums = chances @ measured.contributions(model.points)  # what a row adds to each count, on average
+    release = measured.sums[0].release
+    (part,) = list(release.parts.values())[-1:]
+    each = sums.reshape(-1)[-shares.size :] / part.weight
+    np.testing.assert_allclose(np.sort(each.ravel()), np.sort(shares.ravel()), rtol=1e-9)
+    if name == "by two":  # an axis of groups comes first
+        np.testing.assert_allclose(each.reshape(shares.shape), shares, rtol=1e-9)
+
+
+def test_axes_have_the_signs_of_the_fit():
+    covariance = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+    values, vectors = np.linalg.eigh(covariance)
+    for sign in (-1.0, 1.0):
+        fit = sign * vectors.T[::-1][:2]
+        axes, variances = find_axes(np.stack([covariance, 2.0 * covariance]), np.ones(3), fit)
+        np.testing.assert_allclose(axes, np.stack([fit, fit]), atol=1e-12)
+        np.testing.assert_allclose(variances, [values[::-1][:2], 2.0 * values[::-1][:2]])
+    scaled, _ = find_axes(covariance, np.array([2.0, 1.0, 1.0]), fit)
+    inner = covariance / np.outer([2.0, 1.0, 1.0], [2.0, 1.0, 1.0])
+    np.testing.assert_allclose(inner @ scaled[0], np.linalg.eigvalsh(inner)[-1] * scaled[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["axes", "centres"])
+def test_axes_and_centres_start_at_the_fit(name):
+    if name == "axes":
+        what = fitted(dp.PCA, X, n_components=1, bounds=BOX, method="adaptive")
+    else:
+        what = fitted(dp.KMeans, X, n_clusters=2, bounds=BOX)
+    measured = read_measurements(what)
+    built = default_model(what, measured)
+    model = get_row_model(built.model, measured.layout)
+    reported = reports(built, model.call("parameters", model.vector(built.start)))
+    if name == "centres":
+        np.testing.assert_allclose(reported["cluster_centers"], what.cluster_centers_, atol=1e-6)
+    else:  # the last of the rounds is whitened by those before
+        np.testing.assert_allclose(reported["components"], what.components_, atol=0.1)
+        np.testing.assert_allclose(reported["explained_variance"], what.explained_variance_, rtol=0.3)
+
+
+def test_axes_around_the_declared_centre_are_refused():
+    what = fitted(dp.PCA, X, n_components=1, bounds=BOX, method="analyze-gauss", center="declared")
+    with pytest.raises(ValueError, match="center='private'"):
+        default_model(what, read_measurements(what))
+
+
 # ---- refusals ----
 
 
 @pytest.mark.parametrize(
     ("kind", "data", "given", "says"),
     [
-        (dp.KMeans, (X,), {"n_clusters": 2, "bounds": BALL}, "write GaussianMixture"),
-        (dp.PCA, (X,), {"n_components": 1, "bounds": BALL}, "write FactorAnalysis"),
-        (dp.LinearSVC, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write LogisticRegression"),
-        (dp.LogisticRegression, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write method='gradient'"),
+        (
+            dp.KMeans,
+            (X,),
+            {"n_clusters": 2, "bounds": BOX, "method": "dplloyd"},
+            "'adaptive' or 'joint'",
+        ),
+        (dp.PCA, (X,), {"n_components": 1, "bounds": BALL, "method": "exponential"}, "'adaptive'"),
+        (dp.LinearSVC, (X, CODES), {"bounds": BOX, "classes": [0, 1], "method": "output"}, "write method='objective'"),
+        (
+            dp.LogisticRegression,
+            (X, CODES),
+            {"bounds": BOX, "classes": [0, 1], "method": "functional"},
+            "write method='objective' or 'gradient'",
+        ),
+        (
+            dp.LogisticRegression,
+            (X, CODES),
+            {"bounds": BOX, "classes": [0, 1], "coordinates": "declared"},
+            "write coordinates='private'",
+        ),
         (dp.GaussianMixture, (X,), {"n_components": 2, "bounds": BALL, "method": "paper"}, "'adaptive' or 'joint'"),
         (
             dp.GaussianClassifier,
@@ -323,7 +414,9 @@ def test_what_has_no_model_is_refused_with_what_to_write(kind, data, given, says
 def test_answers_without_a_model_are_refused():
     declared = {"epsilon": 1.0, "bounds": (-8, 8)}
     for answer, says in (
-        (statistics.median(X[:, 0], **declared), "a mean, a variance or a covariance"),
+        (statistics.median(X[:, 0], **declared), r"write histogram\(…\)"),
+        (statistics.histogram(X, ["x0", "x1"], bins=4, **declared), r"write crosstab\(…\)"),
+        (statistics.sum(X, **declared), "a mean, a variance, a covariance, counts or a cross-tab"),
         (statistics.mean(X, loose=True, **declared), "loose=False"),
         (statistics.covariance(X, method="direct", **declared), "method='one-shot'"),
     ):

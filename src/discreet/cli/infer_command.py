@@ -17,7 +17,7 @@ from discreet.cli.printing import CommandOutput, OutputTable, is_interactive, no
 
 FITTED = (
     "From the command line: discreet fit mixture (of numbers alone: --columns age,hours), classifier, factor-analysis, "
-    "regression, or logistic --method gradient"
+    "regression, logistic, or svc"
 )
 FLAGS = {"draws": "--draws", "warmup": "--warmup"}
 

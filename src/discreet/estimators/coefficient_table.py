@@ -32,7 +32,7 @@ class CoefficientTable:
     facts : tuple of (str, str)
         What is said above the table.
     names : tuple of str
-    estimates, errors : arrays
+    estimates, errors, z, p, low, high : arrays
     level : float
         That of the intervals.
     note : str
@@ -44,15 +44,17 @@ class CoefficientTable:
     names: tuple[str, ...]
     estimates: Array
     errors: Array
+    z: Array
+    p: Array
+    low: Array
+    high: Array
     level: float
     note: str
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each coefficient; ``pandas.DataFrame`` accepts the result."""
-        low, high = normal_interval(self.estimates, self.errors, self.level)
-        z, p = z_values(self.estimates, self.errors), p_values(self.estimates, self.errors)
         keys = ("coefficient", "estimate", "std_error", "z", "p_value", "low", "high")
-        columns = (self.estimates, self.errors, z, p, low, high)
+        columns = (self.estimates, self.errors, self.z, self.p, self.low, self.high)
         numbers = zip(*(column.tolist() for column in columns), strict=True)
         return [dict(zip(keys, (name, *row), strict=True)) for name, row in zip(self.names, numbers, strict=True)]
 
@@ -176,12 +178,18 @@ class CoefficientInference:
         names: Sequence[str] = numeric_columns(self)
         if self._has_intercept():
             order, names = np.roll(order, 1), [INTERCEPT, *names]
+        estimates, errors = estimates[order], errors[order]
+        low, high = normal_interval(estimates, errors, level)
         return CoefficientTable(
             title=f"{type(self).__name__} under differential privacy",
             facts=self._summary_facts(),
             names=tuple(map(str, names)),
-            estimates=estimates[order],
-            errors=errors[order],
+            estimates=estimates,
+            errors=errors,
+            z=z_values(estimates, errors),
+            p=p_values(estimates, errors),
+            low=low,
+            high=high,
             level=level,
             note=(
                 "Standard errors account for noise and sampling."

@@ -169,7 +169,7 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         if not self.inference:
             raise ValueError(
                 "inference=False: the releases do not have the Fisher information; write "
-                "LogisticRegression(…, inference=True), or infer(model) for a posterior of method='gradient'"
+                "LogisticRegression(…, inference=True), or dp.infer(model) for a posterior"
             )
         minimum, release = self.releases_[-2:]
         asked, question, loss = minimum.question, release.question, minimum.loss

@@ -1,7 +1,7 @@
 """Posteriors over the parameters of a model, from releases and fitted estimators.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
-``scales``, ``queries``, ``door``, ``mechanisms``, ``plots``, ``statistics``, ``estimators``.
+``scales``, ``queries``, ``door``, ``mechanisms``, ``plots``, ``statistics``, ``signals``, ``estimators``.
 
 A release is a measurement with noise of a known distribution, so a model of the rows has a likelihood given the
 releases alone. This room guarantees that its posteriors account for the noise and for the sampling of the rows, jointly

@@ -15,6 +15,7 @@ from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.gaussian_mixture import GaussianMixture
 from discreet.estimators.kmeans import KMeans
 from discreet.estimators.labelled import LabelledEstimator, sort_order
+from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.linear_svc import LinearSVC
 from discreet.estimators.logistic_regression import LogisticRegression
@@ -22,7 +23,9 @@ from discreet.estimators.pca import PCA
 from discreet.estimators.table_mixture import TableMixture
 from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.inference.measurements import Measurements
+from discreet.inference.rows.cell_rows import CellAxis, build_cells
 from discreet.inference.rows.class_rows import build_classifier
+from discreet.inference.rows.direction_rows import build_clusters, build_principal_axes
 from discreet.inference.rows.factor_rows import build_factor_analysis
 from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, build_mixture, read_declared_scales
 from discreet.inference.rows.logistic_rows import build_logistic
@@ -33,24 +36,38 @@ from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import MomentSums
 from discreet.queries.moments.components import Components
 from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.minimum import Minimum
 from discreet.records import Category, Space
 from discreet.scales import column_scales
-from discreet.statistics import Covariance, Mean
+from discreet.signals import Signal
+from discreet.statistics import Counts, Covariance, Crosstab, Histograms, Mean, MeanCrosstab, PersonCounts, Quantile
 
 Array = NDArray[np.float64]
 
 YOUR_OWN = "write model=… with a model of your own"
+TABLES = (
+    "for synthetic tables with honest standard errors release covariance(…, by=[…]) or moments, and write model=… with "
+    "a model of one row, then post.synthesize(m=20)"
+)
 INSTEAD: dict[type, str] = {
-    KMeans: "clusters are not a model of rows; write GaussianMixture(covariance_type='spherical')",
-    PCA: "directions are not a model of rows; write FactorAnalysis",
-    LinearSVC: "margins are not a model of labels; write LogisticRegression(method='gradient')",
-    TableSynthesizer: f"a table of pairs has no default model; {YOUR_OWN}",
-    TableMixture: f"a mixture of categories has no default model; {YOUR_OWN}",
+    TableSynthesizer: f"counts of pairs have no default model; {TABLES}",
+    TableMixture: f"a mixture of numbers and categories has no default model; {TABLES}",
+}
+ANSWERS: dict[type, str] = {
+    Quantile: "a quantile is drawn, and has no density given rows; write histogram(…) of the column, or mean(…)",
+    Histograms: "histograms of several columns do not tell how they go together; write crosstab(…), or one histogram",
+    MeanCrosstab: "means in a table have no default model; write mean(…, by=…) with one column",
+    PersonCounts: f"persons of several rows have no default model; {YOUR_OWN}",
+    Signal: "steps of a series are not independent rows; its own interval(…) has the errors of its noise, and those of "
+    "kalman(…) also the movement in a model",
 }
 METHODS: dict[type, tuple[str, ...]] = {
     GaussianMixture: ("adaptive", "joint"),
     GaussianClassifier: ("adaptive", "joint"),
-    LogisticRegression: ("gradient",),
+    LogisticRegression: ("objective", "gradient"),
+    LinearSVC: ("objective",),
+    KMeans: ("adaptive", "joint"),
+    PCA: ("auto", "adaptive", "analyze-gauss", "sulq"),
 }
 
 
@@ -70,13 +87,20 @@ def check_has_model(source: Any) -> None:
         if isinstance(source, kind) and method not in methods:
             accepted = " or ".join(map(repr, methods))
             raise ValueError(
-                f"releases={name}(method={method!r}): expected a fit whose releases are sums over rows; write "
-                f"method={accepted}"
+                f"releases={name}(method={method!r}): expected a fit whose releases have a known density given rows; "
+                f"write method={accepted}"
             )
+    if isinstance(source, LinearClassifier) and source.method == "objective":
+        _check_features_measured(source)
     if not isinstance(source, Answer):
         return
-    if not isinstance(source, Mean | Covariance):
-        raise ValueError(f"releases={name}: expected a mean, a variance or a covariance; {YOUR_OWN}")
+    for kind, instead in ANSWERS.items():
+        if isinstance(source, kind):
+            raise ValueError(f"releases={name}: expected an answer with a model of rows; {instead}")
+    if not isinstance(source, Mean | Covariance | Counts | Crosstab):
+        raise ValueError(
+            f"releases={name}: expected a mean, a variance, a covariance, counts or a cross-tab; {YOUR_OWN}"
+        )
     if isinstance(source, Covariance) and source.method == "direct":
         raise ArgumentError(
             "releases",
@@ -90,6 +114,17 @@ def check_has_model(source: Any) -> None:
             UNSHOWN,
             "sums over rows, but the bounds of this mean were drawn as quantiles",
             write=f"mean(…) with loose=False, or infer from the last of its releases: {YOUR_OWN}",
+        )
+
+
+def _check_features_measured(source: LinearClassifier) -> None:
+    """Raise an error if nothing but the minimum was released: a slope is relative to the spread of the features."""
+    if isinstance(source.releases_[0].question, Minimum):
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"a fit that has measured how the features spread, but this {type(source).__name__} saw them as declared",
+            write="coordinates='private', or model=… with a model of your own",
         )
 
 
@@ -197,6 +232,41 @@ def _logistic(fitted: Any, measured: Measurements) -> ModelSpec:
     )
 
 
+def _principal(fitted: Any, measured: Measurements) -> ModelSpec:
+    if fitted.center == "declared" or (fitted.center is None and fitted.method == "sulq"):
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            "a fit that has measured the mean, but this PCA has deviations from the declared centre",
+            write="center='private'",
+        )
+    columns, where = _feature_names(fitted, measured), read_declared_scales(measured)
+    mean, covariance = _starting_gaussian(measured)
+    return build_principal_axes(where, columns, mean, covariance, fitted.components_, fitted.scale_)
+
+
+def _clusters(fitted: Any, measured: Measurements) -> ModelSpec:
+    return build_clusters(read_declared_scales(measured), _feature_names(fitted, measured), fitted.cluster_centers_)
+
+
+def _cells(answer: Counts | Crosstab, measured: Measurements) -> ModelSpec:
+    """Return the model of counts: by groups, then by the cells of a column, or of two."""
+    counted = answer._counted if isinstance(answer, Crosstab) else [] if answer._column is None else [answer._column]
+    layout = measured.layout
+    values = dict(zip(layout.category_columns, layout.categories, strict=True))
+    axes = [CellAxis(name, tuple(values[name])) for name in answer.by]
+    for one in counted:
+        if one.inner is None or one.scale is None:
+            axes.append(CellAxis(one.name, tuple(values[one.name])))
+        else:
+            ends = np.array([one.scale.low, *one.inner, one.scale.high])
+            axes.append(CellAxis(one.name, tuple(one.cells), tuple(((ends[1:] + ends[:-1]) / 2.0).tolist())))
+    if not axes or {axis.name for axis in axes} != {*layout.columns, *layout.category_columns}:
+        raise ArgumentError("releases", UNSHOWN, f"counts of all cells of the columns that were read; {YOUR_OWN}")
+    counts = answer.measured if answer.measured is not None else answer.value
+    return build_cells(axes, np.asarray(counts, dtype=np.float64))
+
+
 def _starting_gaussian(measured: Measurements) -> tuple[Array, Array]:
     """Return the mean and covariance of all rows to start from: those of the last whitening, or of the prior."""
     for one in reversed(measured.sums):
@@ -254,6 +324,11 @@ BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     FactorAnalysis: _factors,
     LinearRegression: _regression,
     LogisticRegression: _logistic,
+    LinearSVC: _logistic,
     Mean: _moments,
     Covariance: _moments,
+    PCA: _principal,
+    KMeans: _clusters,
+    Counts: _cells,
+    Crosstab: _cells,
 }

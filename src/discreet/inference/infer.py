@@ -14,18 +14,20 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Guarantee
 from discreet.inference.augmented.augmentation import sample_augmented
-from discreet.inference.clt.identifiability import check_identified
+from discreet.inference.clt.identifiability import check_identified, check_rows_known
 from discreet.inference.clt.likelihood import build_target, effective_shares, is_wide
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.clt.reparametrized_rows import reparametrize_rows
 from discreet.inference.clt.sampling import Chains, run_chains
 from discreet.inference.default_models import check_has_model, default_model
 from discreet.inference.factored.factored_posterior import build_choices_target
+from discreet.inference.measured_sums import StationaryPoint
 from discreet.inference.measurements import Measurements, read_measurements
 from discreet.inference.posterior import Posterior, diagnose, to_data_tree
 from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import get_row_model, get_user_row_model
+from discreet.scales import column_scales
 
 Array = NDArray[np.float64]
 
@@ -125,6 +127,8 @@ def infer(
     origin = None if spec.start is None else row_model.vector(spec.start)
     run: dict[str, Any] = {**sizes, "seed": seed, "progress": progress}
     if likelihood == "exact":
+        if any(isinstance(one, StationaryPoint) for one in measured.sums):
+            raise ArgumentError("likelihood", "exact", "'normal' for minima with noise in their objective")
         exact = sample_augmented(problem, **run, also=measured.choices, start=origin)
         facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least_acceptance}
         facts |= {} if exact.acceptance_bound is None else {"least_row_acceptance_proved": exact.acceptance_bound}
@@ -134,8 +138,10 @@ def infer(
     if measured.choices:
         return _infer_from_choices(releases, problem, spec, run).warn()
     reference = find_reference(problem, origin, seed)
-    if undetermined == "error" and model is not None:
-        check_identified(problem, reference)
+    if undetermined == "error":
+        check_rows_known(problem, reference)
+        if model is not None:
+            check_identified(problem, reference)
     v0, _ = problem.split(reference.w)
     paths = reparametrize_rows(row_model, v0) if is_wide(problem, reference) else None
     target = build_target(problem, reference, seed, paths=paths)
@@ -232,6 +238,8 @@ def _posterior(
         row_model=problem.model,
         spec=spec,
         which_rows=rows,
+        rows=problem.rows,
+        scales={name: one for each in problem.measured.releases for name, one in column_scales(each.declared).items()},
     )
 
 

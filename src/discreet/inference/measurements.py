@@ -21,56 +21,17 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Answer, Release
-from discreet.guarantees import Neighbors
+from discreet.guarantees import Neighbors, ObjectiveLoss
+from discreet.inference.measured_sums import Measurement, View, read_minima
 from discreet.inference.rows.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
-from discreet.noise import NoiseDistribution
+from discreet.queries.objectives.minimum import Minimum
 from discreet.queries.question import Query
 from discreet.records import Block, Space
 
 Array = NDArray[np.float64]
 
 MIN_BITS = 30  # two releases with independent noise are equal with a probability of at most 2^−MIN_BITS
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """A release, and the question that it answers."""
-
-    question: Query
-    release: Release
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The numeric columns that the question reads."""
-        return tuple(self.release.declared.get("columns") or (f"x{j}" for j in range(self.question.dimension)))
-
-    @property
-    def category_columns(self) -> tuple[str, ...]:
-        """The columns of categories that the question reads."""
-        return tuple(self.release.declared.get("category_columns") or ())
-
-    @property
-    def noise(self) -> NoiseDistribution:
-        """The noise distribution: Gaussian or Laplace."""
-        assert self.release.noise is not None  # checked in ``_measurement``
-        return self.release.noise
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """A question, and the part of a row that it reads: some columns, clipped to the declared space as by a curator."""
-
-    question: Query
-    columns: tuple[int, ...]
-    codes: tuple[int, ...]
-    space: Space | None
-
-    def contributions(self, block: Block) -> Any:
-        """Return the contributions of complete rows to the question."""
-        x = block.x[:, np.array(self.columns, dtype=int)]
-        codes = block.codes[:, np.array(self.codes, dtype=int)]
-        return self.question.contributions(Block(x if self.space is None else self.space.clip(x), codes))
 
 
 def concatenate_contributions(views: Sequence[View], block: Block) -> Any:
@@ -106,22 +67,23 @@ class Measurements:
     @property
     def releases(self) -> tuple[Release, ...]:
         """All releases: of sums, then of choices."""
-        return (*(one.release for one in self.sums), *(one.release for one in self.choices))
+        every = (*(one.release for one in self.sums), *(one.release for one in self.choices))
+        return tuple({id(release): release for release in every}.values())  # several minima are one release
 
     @property
     def values(self) -> Array:
         """The released sums, concatenated."""
-        return np.concatenate([one.release.value for one in self.sums])
+        return np.concatenate([one.value for one in self.sums])
 
     @property
     def variances(self) -> Array:
         """The variance of the noise on each of ``values``."""
-        return np.concatenate([np.full(one.release.value.size, one.noise.variance) for one in self.sums])
+        return np.concatenate([np.full(one.value.size, one.noise.variance) for one in self.sums])
 
     @property
     def is_laplace(self) -> NDArray[np.bool_]:
         """Which of ``values`` have Laplace noise."""
-        return np.concatenate([np.full(one.release.value.size, not one.noise.normal) for one in self.sums])
+        return np.concatenate([np.full(one.value.size, not one.noise.normal) for one in self.sums])
 
     @property
     def rows(self) -> int | None:
@@ -144,7 +106,7 @@ class Measurements:
         codes = tuple(self.layout.category_columns.index(name) for name in one.category_columns)
         declared = one.release.declared.get("space")
         space = None if declared is None or not columns else Space.from_dict(declared)
-        return View(one.question, columns, codes, space)
+        return View(one.question, columns, codes, space, getattr(one, "positive", None))
 
     def contributions(self, rows: Rows) -> Array:
         """Return the contribution of each row to all of ``sums``, shape (n, numbers)."""
@@ -164,7 +126,7 @@ def read_measurements(releases: Any) -> Measurements:
         raise ArgumentError("releases", UNSHOWN, "at least one")
     sums = tuple(one for one in everything if isinstance(one, Measurement))
     choices = tuple(one for one in everything if isinstance(one, FactoredChoice))
-    every = [one.release for one in everything]
+    every = [one.release for one in everything if getattr(one, "place", 0) == 0]
     _check_one_source(every)
     _check_distinct(every)
     columns = [one.columns for one in sums] + [tuple(one.release.declared.get("columns") or ()) for one in choices]
@@ -236,7 +198,7 @@ def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tup
 def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
     """Yield every measurement in an object that holds releases."""
     if isinstance(what, Release):
-        yield _measurement(what.question, what)
+        yield from _read_release(what.question, what)
     elif isinstance(what, FactoredChoice):
         yield what
     elif isinstance(what, Answer):
@@ -244,7 +206,7 @@ def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
     elif hasattr(what, "releases_"):
         yield from _read_each(what.releases_)
     elif isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], Query) and isinstance(what[1], Release):
-        yield _measurement(*what)
+        yield from _read_release(*what)
     elif isinstance(what, Iterable) and not isinstance(what, str | bytes):
         for one in what:
             yield from _read_each(one)
@@ -257,9 +219,12 @@ def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
         )
 
 
-def _measurement(question: Any, release: Release) -> Measurement:
-    """Return a release with its question, if its density is known; otherwise raise an error."""
+def _read_release(question: Any, release: Release) -> Iterable[Measurement]:
+    """Yield a release with its question, if its density is known; otherwise raise an error."""
     name = release.query
+    if isinstance(question, Minimum) and isinstance(release.loss, ObjectiveLoss):
+        yield from read_minima(question, release)
+        return
     if question is None:
         raise ArgumentError(
             "releases",
@@ -281,4 +246,4 @@ def _measurement(question: Any, release: Release) -> Measurement:
         raise ArgumentError(
             "releases", UNSHOWN, f"the parts that the question of {name!r} has; this is not its release"
         )
-    return Measurement(question, release)
+    yield Measurement(question, release)

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from discreet.arguments import choice, integer, probability
+from discreet.arguments import ArgumentError, choice, integer, probability
 from discreet.guarantees import Guarantee
 from discreet.inference.rows.layout import read_numeric_rows, read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import RowModel
+from discreet.inference.synthetic_tables import draw_tables
 from discreet.plots import Plot, plot_draws
+from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
 
@@ -134,6 +136,10 @@ class Posterior:
         The guarantee of the releases; a posterior costs nothing more. None where it is not known here.
     which_rows : str or None
         A description of the rows that the releases cover ("at most 4 rows of each patient"); None for all rows.
+    rows : float or None
+        The number of rows, where it is public or was given.
+    scales : mapping
+        The scale of each numeric column.
     """
 
     data: Any
@@ -144,6 +150,8 @@ class Posterior:
     row_model: RowModel = field(repr=False)
     spec: ModelSpec = field(repr=False)
     which_rows: str | None = None
+    rows: float | None = None
+    scales: Mapping[str, ColumnScale] = field(repr=False, default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -224,6 +232,36 @@ class Posterior:
         if not values:
             return x
         return (x, *values) if x.shape[1] else values[0]
+
+    def synthesize(self, m: int = 20, n: int | None = None, *, seed: int | None = None) -> list[Any]:
+        """Return several synthetic tables, each from one draw of the parameters, for an analyst with ordinary software.
+
+        Analyse each as if it were the data, and give the results to ``dp.combine``: its standard errors account for the
+        noise and for the sampling of the private rows.
+
+        Parameters
+        ----------
+        m : int
+            The number of tables.
+        n : int, optional
+            The number of rows of each; by default as many as the data have. Larger tables narrow intervals a little.
+        seed : int, optional
+            The rows are public, so a seed does no harm.
+
+        Returns
+        -------
+        list of m data frames
+            With the columns that were measured, in their own units. Rows follow the model, so numbers may lie outside
+            of the declared bounds. Of pandas, Polars or Arrow, the first that is installed.
+        """
+        m = integer("m", m, least=1, most=len(self.vectors))
+        if n is None:
+            known = self.rows if self.rows is not None else self.mean("rows") if "rows" in self.names else None
+            if known is None:
+                raise ArgumentError("n", None, "the number of rows of each table, which the releases do not tell")
+            n = max(1, round(float(known)))
+        count, rng = integer("n", n, least=1), np.random.default_rng(seed)
+        return draw_tables(self.vectors, self.row_model, self.spec, self.scales, m, count, rng)
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density of each row under the posterior predictive distribution.

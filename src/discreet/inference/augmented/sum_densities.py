@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.guarantees import Neighbors
-from discreet.inference.measurements import Measurement, Measurements
+from discreet.inference.measured_sums import Measurement
+from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
 from discreet.queries.functions.factored_scores import FactoredSum

@@ -29,7 +29,6 @@ def check_identified(problem: Problem, reference: Reference) -> None:
     """Raise an error if neither the measurements nor the public rows depend on some parameter."""
     moments, p = reference.moments, problem.model.size
     _check_support(problem, reference)
-    _check_rows(problem, reference)
     if problem.public is not None:
         return
     values, vectors = np.linalg.eigh(moments.fisher)
@@ -63,7 +62,7 @@ def _check_support(problem: Problem, reference: Reference) -> None:
         )
 
 
-def _check_rows(problem: Problem, reference: Reference) -> None:
+def check_rows_known(problem: Problem, reference: Reference) -> None:
     """Raise an error if ln N has no information of its own, beyond what the other parameters could explain."""
     if problem.rows is not None:
         return

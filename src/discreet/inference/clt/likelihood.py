@@ -4,7 +4,8 @@ Given parameters, the sum of n rows' contributions is nearly normal, and so
 
     z ~ N(n·m(v), n·V(v) + Σ)
 
-for all releases at once. For Laplace noise Σ is not fixed: a Laplace variate of scale b is a normal one whose variance
+for all releases at once. Where a person has up to k rows, n·V is at most k times as large: that is used, since rows of
+one person may be alike. For Laplace noise Σ is not fixed: a Laplace variate of scale b is a normal one whose variance
 is exponential with mean 2b². So these variances are latent coordinates, and the noise is exact.
 
 **m(v) away from the reference: importance weights.** Rows x_1 … x_S are drawn once, from a mixture q of the model at
@@ -56,6 +57,7 @@ from jax.scipy.special import log_ndtr
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from discreet.inference.clt.determinants import compute_determinant_slope
 from discreet.inference.clt.local_moments import compute_local_moments
 from discreet.inference.clt.reference import Problem, Reference
 from discreet.inference.clt.reparametrized_rows import PathwiseMean, ReparametrizedRows, build_pathwise_mean
@@ -180,7 +182,7 @@ def build_target(
     if coefficients is not None:
         c = c - (features - model.call("expectations", v0)) @ coefficients.T
         jacobian = jacobian - coefficients @ model.call("expectation_jacobian", v0)
-    covariance = n * base.covariance + noise
+    covariance = n * problem.clusters * base.covariance + noise
     error = n * n * base.mean_error(np.asarray(np.linalg.cholesky(covariance), dtype=np.float64))
     covariance = covariance + error
     unexplained = n * n * c.var(axis=0) / np.diag(covariance)
@@ -194,10 +196,11 @@ def build_target(
         "J0": jacobian,
         "B": np.zeros((c.shape[1], 0)) if coefficients is None else coefficients,
         "gamma0": np.zeros(0) if coefficients is None else model.call("expectations", v0),
+        "slope": compute_determinant_slope(problem, reference, seed),
     }
     if has_covariance:
         fixed = projection @ (np.where(latent, 0.0, measured.variances)[:, None] * projection.T)
-        data |= {"noise": fixed + error, "V0": base.covariance}
+        data |= {"noise": fixed + error, "V0": base.covariance, "clusters": float(problem.clusters)}
         data |= {"latent_means": measured.variances[latent], "latent_axes": projection[:, latent].T}
         whitening = np.eye(len(covariance))
     else:
@@ -244,7 +247,8 @@ def _variance_varies(
     for centre in _draw_centres(problem, reference, seed):
         weights = softmax(problem.model.call("log_rows", centre, rows) + log_weights)
         mean = weights @ c
-        logs.append(np.log(problem.split(reference.w)[1] * (weights @ (c - mean) ** 2) + np.diag(noise)))
+        times = problem.clusters * problem.split(reference.w)[1]
+        logs.append(np.log(times * (weights @ (c - mean) ** 2) + np.diag(noise)))
     return bool(np.std(logs, axis=0).max() > VARIES)
 
 
@@ -287,7 +291,7 @@ def _smooth_mean(
 def _pooling_matrix(reference: Reference, problem: Problem) -> Array:
     """Return A, scaled so that the pooled statistic A·z has about a unit covariance."""
     _, n = problem.split(reference.w)
-    covariance = n * reference.moments.covariance + np.diag(problem.measured.variances)
+    covariance = n * problem.clusters * reference.moments.covariance + np.diag(problem.measured.variances)
     pooled = reference.projection @ covariance @ reference.projection.T
     values, vectors = np.linalg.eigh((pooled + pooled.T) / 2.0)
     kept = values > values.max() * 1e-12
@@ -343,13 +347,13 @@ def _log_density(model: RowModel, form: DensityForm, mean: PathwiseMean | None, 
     if data["B"].shape[1]:
         change = change + data["B"] @ (model.expectations(v) - data["gamma0"])
     difference = data["z"] - n * (data["m0"] + change)
-    total = model.log_prior(v)
+    total = model.log_prior(v) + data["slope"] @ move
     if form.has_covariance:
         covariance = data["V0"]
         if form.varies:
             centred = raw - weights @ raw
             covariance = (centred * weights[:, None]).T @ centred
-        covariance = n * covariance + data["noise"]
+        covariance = n * data["clusters"] * covariance + data["noise"]
         latent = u[size:]  # of exponential variates, for Laplace noise: their quantiles are those of normal variates
         variances = data["latent_means"] * -log_ndtr(-latent)
         covariance = covariance + data["latent_axes"].T @ (variances[:, None] * data["latent_axes"])

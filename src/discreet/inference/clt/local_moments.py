@@ -12,18 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel
 
 Array = NDArray[np.float64]
 
 CHUNK = 4096  # rows that are averaged together, a power of two
+
+
+class Contributions(Protocol):
+    """What rows contribute numbers to: ``Measurements``, for example."""
+
+    def contributions(self, rows: Rows) -> Array:
+        """Return the numbers of each row, shape (n, D)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +85,7 @@ class LocalMoments:
 
 def compute_local_moments(
     model: RowModel,
-    measured: Measurements,
+    measured: Contributions,
     v: Array,
     draws: int,
     seed: int,
@@ -92,7 +99,7 @@ def compute_local_moments(
     Parameters
     ----------
     model : RowModel
-    measured : Measurements
+    measured : Contributions
     v : array of shape (p,)
     draws : int
         The number of rows, in chunks that are independent of one another.

@@ -32,6 +32,7 @@ from discreet.inference.clt.local_moments import LocalMoments, compute_local_mom
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.statistics.population import largest_clusters
 
 Array = NDArray[np.float64]
 
@@ -62,6 +63,11 @@ class Problem:
     measured: Measurements
     rows: float | None
     public: Rows | None = None
+
+    @property
+    def clusters(self) -> int:
+        """The largest number of rows of a person: if these are alike, the variance of a sum is so many times larger."""
+        return max(largest_clusters(release.declared) for release in self.measured.releases)
 
     @property
     def size(self) -> int:
@@ -123,7 +129,7 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     draws = int(min(max(SEARCH_ROWS, MAX_PRODUCTS / problem.measured.values.size**2), FINAL_ROWS))
     result, move = _score_step(problem, w, draws, seed + 1)
     if not _is_small(result, move):
-        result, _ = _score_step(problem, _limited(problem, result, move), draws, seed + 1)
+        result, _ = _score_step(problem, result.w + _limit(problem, result, move) * move, draws, seed + 1)
     w = result.w
     if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
         raise ArgumentError(
@@ -142,13 +148,13 @@ def _search(problem: Problem, w: Array, seed: int) -> Array:
     for _ in range(MAX_STEPS):
         fresh = factor is None
         here, move = _score_step(problem, w, SEARCH_ROWS, seed, factor)
-        length = math.sqrt(float(move @ here.precision @ move))
-        w = _limited(problem, here, move)
+        length, share = math.sqrt(float(move @ here.precision @ move)), _limit(problem, here, move)
+        w = np.asarray(w + share * move)
         if _is_small(here, move):
             if fresh:
                 break
             factor = None
-        elif length < SHRUNK * shortest:
+        elif length < SHRUNK * shortest or share < 1.0:  # shortened moves come nearer, though the next is as long
             shortest, since, factor = length, 0, here.factor
         else:
             since, factor = since + 1, here.factor if fresh else None
@@ -162,13 +168,12 @@ def _is_small(here: Reference, move: Array) -> bool:
     return float(move @ here.precision @ move) < CONVERGED * move.size
 
 
-def _limited(problem: Problem, here: Reference, move: Array) -> Array:
-    """Return w after a move, which is shortened where the linearisation would not hold."""
+def _limit(problem: Problem, here: Reference, move: Array) -> float:
+    """Return the share of a move that is made: less than 1 where the linearisation would not hold."""
     p = problem.model.size
     divergence = 0.5 * float(move[:p] @ here.moments.fisher @ move[:p])
     largest = float(np.abs(move).max())  # the divergence alone does not limit directions on which rows hardly depend
-    scale = min(1.0, math.sqrt(MAX_DIVERGENCE / max(divergence, 1e-300)), MAX_MOVE / max(largest, MAX_MOVE))
-    return np.asarray(here.w + scale * move)
+    return min(1.0, math.sqrt(MAX_DIVERGENCE / max(divergence, 1e-300)), MAX_MOVE / max(largest, MAX_MOVE))
 
 
 def _score_step(problem: Problem, w: Array, draws: int, seed: int, factor: Any = None) -> tuple[Reference, Array]:
@@ -183,7 +188,8 @@ def _score_step(problem: Problem, w: Array, draws: int, seed: int, factor: Any =
         gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
         information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
     if factor is None:
-        factor = cho_factor(rows * moments.covariance + np.diag(problem.measured.variances), lower=True)
+        sampling = rows * problem.clusters * moments.covariance
+        factor = cho_factor(sampling + np.diag(problem.measured.variances), lower=True)
     projection: Array = cho_solve(factor, jacobian).T
     precision = rows * rows * projection @ jacobian + information
     gradient = gradient + rows * projection @ (problem.measured.values - rows * moments.mean)
