@@ -22,18 +22,17 @@ from scipy.special import ndtr, ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.models.synthesis.pair_targets import PairTargets
-from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk
+from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
 from discreet.models.synthesis.synthesis_method import ColumnHistogram
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 SWEEPS, POLISHING = 20, 15
-STEP, TREND_STEP, FIELD_STEP = 0.02, 0.2, 0.7  # of θ, its trends and f over the last sweeps
+STEP, TREND_STEP, FIELD_STEP = 0.02, 0.1, 0.7  # of θ, its trends and f over the last sweeps
 AT_ONCE = 2**15  # rows that are drawn from independent columns; more are copies of these, moved on
 LATENT_SWEEPS = 6
 REDRAWS = 100  # of a column of rows that cannot be
-LEAST_EIGENVALUE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +145,7 @@ def _replace_rows(columns: Columns, broken: Sequence[BrokenRule], rng: np.random
 def draw_bins(model: PairwiseModel, targets: PairTargets, number: int, rng: np.random.Generator) -> Rows:
     """Return rows of bins, as places among the bins of all columns."""
     zeros = model.interactions <= FORBIDDEN / 2.0
-    rows = model.draw(min(number, AT_ONCE), SWEEPS, rng)
+    rows = model.move(draw_start(targets, min(number, AT_ONCE), rng), SWEEPS, rng)
     if number > len(rows):
         rows = rows[np.resize(rng.permutation(len(rows)), number)]
     walk = Walk(model.starts, np.ascontiguousarray(rows), model.blocks, model.triples)
@@ -210,17 +209,6 @@ def _draw_cells(
     return cells, within
 
 
-def latent_correlations(targets: PairTargets) -> Array:
-    """Return the correlations of latent normal scores with the rank correlations of the trends, as a valid matrix.
-
-    A rank correlation ρ belongs to a normal distribution with the correlation 2·sin(πρ/6) (Pearson 1907).
-    """
-    values, vectors = np.linalg.eigh(2.0 * np.sin(np.pi / 6.0 * targets.correlations))
-    result = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(np.diag(result))
-    return np.asarray(result / np.outer(scale, scale))
-
-
 def _draw_latent(
     bins: NDArray[np.int32], histograms: Sequence[ColumnHistogram], targets: PairTargets, rng: np.random.Generator
 ) -> dict[int, Array]:
@@ -232,7 +220,7 @@ def _draw_latent(
     numbers = targets.columns.numbers
     if len(numbers) < 2:
         return {}
-    precision = np.linalg.inv(latent_correlations(targets))
+    precision = np.linalg.inv(targets.normal_correlations)
     n = len(bins)
     low, high, z = np.empty((len(numbers), n)), np.empty((len(numbers), n)), np.empty((len(numbers), n))
     for k, place in enumerate(numbers):
