@@ -75,8 +75,8 @@ def link_numbers(targets: PairTargets) -> NumberLinks:
             ranks = targets.scores[a, i], targets.scores[b, j]
             goal = float(targets.trends[i, j]) * columns.rows / there
             found = {(NORMAL, NORMAL): tables[a, b].copy()}
-            for kinds in ((NORMAL, VALUE), (VALUE, NORMAL), (VALUE, VALUE)):
-                found[kinds] = there * tied_table(p, q, scores[i][kinds[0]], scores[j][kinds[1]], ranks, goal)
+            for first, second in ((NORMAL, VALUE), (VALUE, NORMAL), (VALUE, VALUE)):
+                found[first, second] = there * tied_table(p, q, scores[i][first], scores[j][second], ranks, goal)
             strong[i, j] = found
     kinds = _choose_kinds(targets, strong)
     for (i, j), found in strong.items():
