@@ -57,10 +57,11 @@ def test_a_tied_table_has_its_margins_and_its_trend(goal):
     rng = np.random.default_rng(1)
     p, q = rng.dirichlet(np.ones(12)), rng.dirichlet(np.ones(9))
     s, t = value_scores(np.cumsum(rng.gamma(0.5, size=12)), p), normal_scores(q)
-    table = tied_table(p, q, s, t, (s, t), 0.8 * goal)
+    table, tie = tied_table(p, q, s, t, (s, t), 0.8 * goal)
     np.testing.assert_allclose(table.sum(axis=0), q, atol=0.01)
     np.testing.assert_allclose(table.sum(axis=1), p, atol=0.01)
     assert (table >= 0.0).all()
+    assert tie * goal >= 0.0
 
 
 def test_scores_are_chosen_by_what_fits_the_released_tables():

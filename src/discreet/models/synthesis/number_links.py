@@ -49,11 +49,14 @@ class NumberLinks:
     tables : array of shape (L, L)
         The number of rows in each pair of bins that follows from scores, rank correlations and histograms; columns
         that are no numbers are independent, and so is a gap.
+    correlations : array of shape (k, k)
+        Those of the k numbers in these scores, without the rounding to bins.
     """
 
     scores: Array
     by_value: tuple[int, ...]
     tables: Array
+    correlations: Array
 
 
 def link_numbers(targets: PairTargets) -> NumberLinks:
@@ -65,7 +68,9 @@ def link_numbers(targets: PairTargets) -> NumberLinks:
         for column, (_, share) in own.items()
     }
     tables = np.outer(targets.one, targets.one) / columns.rows
+    correlations = targets.normal_correlations.copy()
     strong: dict[tuple[int, int], dict[tuple[int, int], Array]] = {}
+    ties: dict[tuple[int, int], dict[tuple[int, int], float]] = {}
     for k, m in combinations(range(len(numbers)), 2):
         i, j = numbers[k], numbers[m]
         (a, p), (b, q) = own[i], own[j]
@@ -74,13 +79,18 @@ def link_numbers(targets: PairTargets) -> NumberLinks:
         if abs(targets.correlations[k, m]) > STRONG:
             ranks = targets.scores[a, i], targets.scores[b, j]
             goal = float(targets.trends[i, j]) * columns.rows / there
-            found = {(NORMAL, NORMAL): tables[a, b].copy()}
+            found, ties[i, j] = {(NORMAL, NORMAL): tables[a, b].copy()}, {}
             for first, second in ((NORMAL, VALUE), (VALUE, NORMAL), (VALUE, VALUE)):
-                found[first, second] = there * tied_table(p, q, scores[i][first], scores[j][second], ranks, goal)
+                table, ties[i, j][first, second] = tied_table(p, q, scores[i][first], scores[j][second], ranks, goal)
+                found[first, second] = there * table
             strong[i, j] = found
     kinds = _choose_kinds(targets, strong)
     for (i, j), found in strong.items():
         tables[own[i][0], own[j][0]] = found[kinds[i], kinds[j]]
+        tie = ties[i, j].get((kinds[i], kinds[j]))
+        if tie:  # of normal numbers B = r/(1 − r²)
+            k, m = numbers.index(i), numbers.index(j)
+            correlations[k, m] = correlations[m, k] = (math.sqrt(1.0 + 4.0 * tie**2) - 1.0) / (2.0 * tie)
     for i, j in combinations(numbers, 2):
         tables[own[j][0], own[i][0]] = tables[own[i][0], own[j][0]].T
     result = np.zeros((len(targets.one), len(columns.sizes)))
@@ -88,7 +98,7 @@ def link_numbers(targets: PairTargets) -> NumberLinks:
         result[own[column][0], column] = scores[column][kinds.get(column, NORMAL)] / math.sqrt(
             max(float(targets.shares[own[column][0]].sum()), 1e-12)
         )
-    return NumberLinks(result, tuple(column for column, kind in kinds.items() if kind == VALUE), tables)
+    return NumberLinks(result, tuple(column for column, kind in kinds.items() if kind == VALUE), tables, correlations)
 
 
 def _choose_kinds(targets: PairTargets, strong: dict[tuple[int, int], dict[tuple[int, int], Array]]) -> dict[int, int]:
@@ -155,16 +165,17 @@ def normal_table(p: Array, q: Array, r: float) -> Array:
     return np.asarray(p[:, None] * np.diff(below, axis=2).mean(axis=1))
 
 
-def tied_table(p: Array, q: Array, s: Array, t: Array, ranks: tuple[Array, Array], goal: float) -> Array:
-    """Return p_a·q_b·exp(B·s_a·t_b + f_a + g_b) with margins p and q and Σ ranks_a·ranks_b = goal, by halving.
+def tied_table(p: Array, q: Array, s: Array, t: Array, ranks: tuple[Array, Array], goal: float) -> tuple[Array, float]:
+    """Return p_a·q_b·exp(B·s_a·t_b + f_a + g_b) with margins p and q and Σ ranks_a·ranks_b = goal, and B, by halving.
 
     >>> half = np.array([0.5, 0.5])
     >>> score = np.array([-1.0, 1.0])
-    >>> tied_table(half, half, score, score, (score, score), 0.8).round(3).tolist()
-    [[0.45, 0.05], [0.05, 0.45]]
+    >>> table, tie = tied_table(half, half, score, score, (score, score), 0.8)
+    >>> table.round(2).tolist(), round(tie, 1)
+    ([[0.45, 0.05], [0.05, 0.45]], 1.1)
     """
     low, high = (0.0, LARGEST) if goal > 0.0 else (-LARGEST, 0.0)
-    f, g, table = np.log(p), np.log(q), np.outer(p, q)
+    f, g, table, middle = np.log(p), np.log(q), np.outer(p, q), 0.0
     for step in range(HALVINGS):
         # the first guess is that of normal scores, r/(1 − r²)
         middle = goal / max(1.0 - goal**2, 0.02) if step == 0 else (low + high) / 2.0
@@ -179,4 +190,4 @@ def tied_table(p: Array, q: Array, s: Array, t: Array, ranks: tuple[Array, Array
             low = middle
         else:
             high = middle
-    return np.asarray(table / table.sum())
+    return np.asarray(table / table.sum()), middle

@@ -12,6 +12,7 @@ bins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.models.synthesis.pair_targets import PairTargets
+from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
 from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
 from discreet.models.synthesis.synthesis_method import ColumnHistogram
 
@@ -220,13 +221,16 @@ def _draw_latent(
     numbers = targets.columns.numbers
     if len(numbers) < 2:
         return {}
-    precision = np.linalg.inv(targets.normal_correlations)
+    precision = np.linalg.inv(nearest_correlations(targets.links.correlations))
     n = len(bins)
     low, high, z = np.empty((len(numbers), n)), np.empty((len(numbers), n)), np.empty((len(numbers), n))
     for k, place in enumerate(numbers):
         one = histograms[place]
         counts = np.bincount(bins[:, place], minlength=one.bins)[: one.ordered].astype(np.float64) + 1e-9
-        ends = ndtri(np.concatenate([[0.0], np.cumsum(counts)[:-1] / counts.sum(), [1.0]]))
+        if place in targets.links.by_value:
+            ends = _value_ends(one, targets.columns.values[place], counts / counts.sum())
+        else:
+            ends = ndtri(np.concatenate([[0.0], np.cumsum(counts)[:-1] / counts.sum(), [1.0]]))
         at = np.minimum(bins[:, place], one.ordered - 1)
         there = bins[:, place] < one.ordered  # a gap says nothing
         low[k], high[k] = np.where(there, ends[at], -np.inf), np.where(there, ends[at + 1], np.inf)
@@ -236,6 +240,15 @@ def _draw_latent(
             others = precision[k] @ z - precision[k, k] * z[k]
             z[k] = _draw_between(low[k], high[k], -others / precision[k, k], precision[k, k] ** -0.5, rng)
     return {place: z[k] for k, place in enumerate(numbers)}
+
+
+def _value_ends(one: ColumnHistogram, values: Array, share: Array) -> Array:
+    """Return where the bins of a number begin and end, in standard deviations from its mean; the outer ones do not."""
+    assert one.column.units is not None
+    first = np.flatnonzero(np.diff(one.groups[: len(one.cuts) - 1])) + 1
+    mean = float(share @ values)
+    spread = max(math.sqrt(float(share @ (values - mean) ** 2)), 1e-300)
+    return np.concatenate([[-np.inf], (one.column.units.ends[one.cuts[first]] - mean) / spread, [np.inf]])
 
 
 def _draw_between(low: Array, high: Array, mean: Array, spread: float, rng: np.random.Generator) -> Array:
