@@ -4,17 +4,19 @@
 largest entropy. It has no conditional independence, so no structure is chosen. Terms of a few triples of
 columns join it where they can be seen (``triples``).
 
-**Shrinkage.** A released count is y = n·(1 + θ) + noise of variance v where n = o_a·o_b/N is the count under
-independence, to first order. With a prior θ ~ N(0, s²) the posterior mean solves y − M(θ) = λ·θ with λ = v/(n·s²), M(θ)
-being the model's count. That is the equation which the fit solves for every cell. s² is estimated for each pair table
-from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on differences
-of neighbouring bins of numbers.
+**Shrinkage.** A released count is y = n·(1 + θ) + noise of variance v where n is the count that the columns' own
+histograms explain, to first order: o_a·o_b/N under independence, and for two numbers mostly that of the table which
+their link has (``number_links``). With a prior θ ~ N(0, s²) the posterior mean solves y − M(θ) = λ·θ with λ = v/(n·s²),
+M(θ) being the model's count. That is the equation which the fit solves for every cell. s² is estimated for each pair
+table from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on
+differences of neighbouring bins of numbers. So noise far from the diagonal of two correlated numbers becomes no rows.
 
 **Trends.** The product of two numbers' scores, and a number's score within a category, are single directions in a
 table, and hold most of what is known about it. They have priors of their own, and θ is split as
 
-    θ = Z·B·Zᵀ + Z·C + Cᵀ·Zᵀ + rest,      B: numbers × numbers,  C: numbers × categories.
+    θ = S·B·Sᵀ + S·C + Cᵀ·Sᵀ + rest,      B: numbers × numbers,  C: numbers × categories,
 
+with the scores S of ``number_links``. How far the model is from its target is measured by ranks Z, which were released.
 Strongly correlated numbers would take hundreds of steps: at a correlation r the trend answers to B as (1 − r²)². So B
 starts where a normal distribution with the target's correlations R has it, −(R⁻¹) off the diagonal, and its steps are
 those of that distribution, R⁻¹·ΔT·R⁻¹.

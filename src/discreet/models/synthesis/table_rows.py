@@ -5,9 +5,9 @@ the counts of the rows themselves meet the targets: rows of a model vary around 
 
 **Values.** Cells within a bin, and categories within a group, are drawn so that they keep to the released histogram: u
 = (rank + U)/n of the n rows of a bin is spread evenly, and a row's cell is where u falls among the cells'
-probabilities. The ranks of numbers are those of latent normal scores. Their correlation matrix is that of the numbers'
-trends, and each is drawn given the others within the interval of its bin, so that numbers are also correlated within
-bins.
+probabilities. The ranks of numbers are those of latent normal variables. Their correlations are those of the numbers'
+links (``number_links``), in normal scores or in values, and each is drawn given the others within the interval of its
+bin, so that numbers are also correlated within bins.
 """
 
 from __future__ import annotations
