@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, format_value, integer, positive
+from discreet.arguments import ArgumentError, integer, positive
 from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
@@ -173,16 +173,12 @@ class Records:
         """
         self._check_values()
         reading = self._source.reading
-        lows = [low for low, _ in reading.bounds.intervals()] if isinstance(reading.bounds, Box) else []
-        fit = [name for name, scale, low in zip(self.columns, self.scales, lows) if scale != "date" and low > 0.0]
-        for name in [names] if isinstance(names, str) or not isinstance(names, Collection) else names:
-            if name is names or name not in fit:
-                raise ArgumentError(
-                    "columns",
-                    name,
-                    "a list of columns of numbers with bounds above 0",
-                    write=f"for example Number(1, 1000, log=True) for {format_value(name)}",
-                )
+        ends = reading.bounds.intervals() if isinstance(reading.bounds, Box) else [(0.0, 0.0)] * self.dimension
+        declared = zip(self.columns, self.scales, ends, strict=True)
+        fit = [name for name, scale, (low, _) in declared if scale != "date" and low > 0.0]
+        if isinstance(names, str) or not isinstance(names, Collection) or not all(name in fit for name in names):
+            write = "for example Number(1, 1000, log=True) for each"
+            raise ArgumentError("columns", names, "a list of columns of numbers with bounds above 0", write)
         return self._read(reading.on_log_scale(names))
 
     def _check_values(self) -> None:
