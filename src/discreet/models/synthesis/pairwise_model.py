@@ -285,13 +285,11 @@ class Solver:
         noise = self.member @ self.targets.noise @ self.member.T
         self.shrink = np.where(self.across, noise / self.base / spread, 0.0)
         self.smooth = np.where(self.across, SMOOTH * noise / self.base / np.maximum(spread, 0.04), 0.0)
-        size = len(self.one)
-        self.laplacian = np.zeros((size, size))
+        self.follows = np.zeros(len(self.one) - 1)  # 1 where a bin and the next are neighbours
         for column in columns.numbers:
             first = int(columns.starts[column])
-            for k in range(first, first + columns.ordered[column] - 1):
-                self.laplacian[k : k + 2, k : k + 2] += [[1.0, -1.0], [-1.0, 1.0]]
-        degree = np.diag(self.laplacian)
+            self.follows[first : first + columns.ordered[column] - 1] = 1.0
+        degree = np.append(self.follows, 0.0) + np.append(0.0, self.follows)
         self.stiffness = self.shrink + self.smooth * (degree[:, None] + degree[None, :])
 
     def _set_trends(self) -> None:
@@ -331,6 +329,14 @@ class Solver:
         table = table - (table @ (self.member * self.share[:, None])) @ self.member.T
         return np.asarray(table - self.member @ ((self.member * self.share[:, None]).T @ table))
 
+    def _laplacian(self, table: Array) -> Array:
+        """Return for each row of a table the sum of its differences from the rows of neighbouring bins."""
+        steps = self.follows[:, None] * np.diff(table, axis=0)
+        result = np.zeros_like(table)
+        result[1:] += steps
+        result[:-1] -= steps
+        return result
+
     def _split(self, theta: Array) -> tuple[Array, Array]:
         """Return B and C, the trends of θ."""
         along = self.weighted.T @ theta
@@ -348,7 +354,8 @@ class Solver:
         gap = np.where(self.across, self.goal - counts, 0.0)
         trend, level = self._split(theta)
         rest = theta - self._join(trend, level)
-        pull = self.shrink * rest + self.smooth * (self.laplacian @ rest + rest @ self.laplacian)
+        rough = self._laplacian(rest)
+        pull = self.shrink * rest + self.smooth * (rough + rough.T)  # θ is symmetric
         curvature = np.maximum(mean, 0.3 * self.expected) + self.stiffness + self.rows / chains
         part = np.where(self.across, np.clip(step * (gap - pull) / curvature, -WIDEST, WIDEST), 0.0)
         part = self._center(part)
