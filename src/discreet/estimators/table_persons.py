@@ -90,6 +90,6 @@ def rows_for(persons: int, share: float) -> int:
     """Return how many rows to draw for so many persons, where a share of the rows are first visits.
 
     >>> rows_for(100, 0.5)
-    236
+    237
     """
     return math.ceil(1.1 * persons / max(share, 1e-3)) + 16
