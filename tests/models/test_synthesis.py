@@ -12,12 +12,20 @@ from discreet.models.synthesis import pairwise_model
 from discreet.models.synthesis.column_bins import group_categories, group_numbers, shrink_rare
 from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_shares, total_rows
 from discreet.models.synthesis.pair_targets import BinnedColumns, add_coarse, make_targets
-from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk, draw_independent, fit_pairs, tied_pairs
+from discreet.models.synthesis.pairwise_model import (
+    PairwiseModel,
+    Walk,
+    draw_independent,
+    draw_start,
+    fit_pairs,
+    tied_pairs,
+)
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms, merge_bins
 from effort import crossed, size
 from short_fits import shorter_synthesis
 
 ABSURD = [0.0, 1e300, -1e300, 1e17, -5.0]
+VALUES = np.arange(5.0), np.arange(6.0), np.zeros(0)  # of the bins of two numbers and a category
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -99,7 +107,7 @@ def _noisy_targets(noise=4.0, products=True, scale=1.0, seed=0):
     )
     codes[:, 2] = np.where(x[:, 0] > 1, 0, codes[:, 2])
     one = tuple(np.bincount(codes[:, j], minlength=m) + rng.normal(0.0, 1.0, m) for j, m in enumerate(sizes))
-    columns = BinnedColumns(float(n), one, tuple(np.ones(m) for m in sizes), (5, 6, 0))
+    columns = BinnedColumns(float(n), one, tuple(np.ones(m) for m in sizes), (5, 6, 0), VALUES)
     tables = {}
     for i, j in itertools.combinations(range(3), 2):
         table = np.bincount(codes[:, i] * sizes[j] + codes[:, j], minlength=sizes[i] * sizes[j]).astype(float)
@@ -199,7 +207,8 @@ def test_the_fitted_model_has_the_targets_and_its_zeros_never_occur():
     zeros = np.zeros((14, 14), dtype=bool)
     zeros[0, 11] = zeros[11, 0] = True
     model = fit_pairs(targets, zeros, np.random.default_rng(0))
-    rows = model.draw(20_000, 40, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    rows = model.move(draw_start(targets, 20_000, rng), 40, rng)
     counts = Walk(model.starts, rows, model.blocks).count()
     assert counts[0, 11] == 0
     for i, j in ((0, 1), (1, 2)):
@@ -216,7 +225,8 @@ def test_the_fit_is_total(scale, monkeypatch):
     model = fit_pairs(targets, np.zeros((14, 14), dtype=bool), np.random.default_rng(0))
     assert np.isfinite(model.fields).all()
     assert np.isfinite(model.interactions).all()
-    assert len(model.draw(50, 5, np.random.default_rng(0))) == 50
+    rng = np.random.default_rng(0)
+    assert len(model.move(draw_start(targets, 50, rng), 5, rng)) == 50
     assert tied_pairs(targets).shape[1] == 2
 
 
@@ -251,7 +261,8 @@ def test_triples_are_total(value, monkeypatch):
     three = _triples_of(codes, 400.0)
     three = replace(three, tables=(three.tables[0] + value * np.arange(12.0).reshape(2, 3, 2) ** 2,))
     model = fit_pairs(targets, np.zeros((14, 14), dtype=bool), np.random.default_rng(0), three)
-    assert np.isfinite(model.energies(model.draw(50, 5, np.random.default_rng(0)))).all()
+    rng = np.random.default_rng(0)
+    assert np.isfinite(model.energies(model.move(draw_start(targets, 50, rng), 5, rng))).all()
 
 
 def test_sums_of_triples_join_the_pairs_by_inverse_variances():

@@ -20,6 +20,7 @@ from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, sample_arguments
 from discreet.estimators.persistence import PublicRows
 from discreet.estimators.table_estimator import TableEstimator, warn_of_dropped_rows
+from discreet.estimators.table_persons import BATCHES, check_persons, keep_whole, put_together, rows_for
 from discreet.estimators.table_relations import Relation, read_relations
 from discreet.estimators.table_rules import check_possible
 from discreet.guarantees import Neighbors
@@ -432,11 +433,118 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         """
         return _to_table(self._draw_columns(n_samples, random_state), getattr(self, "_backend", None))
 
+    def sample_persons(
+        self,
+        n_persons: int = 1,
+        *,
+        visit: str,
+        constant: Collection[str] = (),
+        person: str = "person",
+        random_state: Any = None,
+    ) -> Any:
+        """Return synthetic rows as persons with visits, at no further cost.
+
+        A column numbers the rows of each person: 1, 2, … It is declared and fitted as any other, so the model knows how
+        many persons have a second row and how that differs from the first. Number the rows of each person by
+        themselves before the fit, and declare ``unit``, ``max_rows`` and ``order=visit`` in the schema: then the
+        guarantee covers all rows of a person, and the first ones count.
+
+        Parameters
+        ----------
+        n_persons : int
+        visit : str
+            The column of these numbers: whole numbers from 1 on, or the categories 1, 2, …
+        constant : collection of str
+            The columns that are the same in all rows of a person, such as sex.
+        person : str
+            The name of the column that says whose row it is.
+        random_state : int, optional
+            Synthetic rows are public, so a seed is fine.
+
+        Returns
+        -------
+        data frame
+            As of ``sample``, with a first column of numbers of persons, who are nobody's. A person's rows are in order.
+
+        Examples
+        --------
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> rng = np.random.default_rng(0)
+        >>> rows = pd.DataFrame({"patient": rng.integers(0, 4000, 8000)}).sort_values("patient")
+        >>> rows["visit"] = rows.groupby("patient").cumcount() + 1
+        >>> rows["sex"] = np.where(rows["patient"] % 2, "F", "M")
+        >>> schema = dp.Schema(
+        ...     {"visit": dp.Number(1, 3), "sex": dp.Category(["F", "M"])}, unit="patient", max_rows=3, order="visit"
+        ... )
+        >>> model = dp.TableSynthesizer(epsilon=3.0, schema=schema, whole=["visit"]).fit(rows)
+        >>> persons = model.sample_persons(1000, visit="visit", constant=["sex"])
+        >>> int(persons["person"].nunique()), int(persons.groupby("person")["sex"].nunique().max())
+        (1000, 1)
+        """
+        number, rng = sample_arguments(n_persons, random_state)
+        public = PublicRows.from_releases(self.releases_)
+        conditions, relations = self._conditions(public), self._relations(public)
+        names = self._modelled_columns(public)
+        check_persons(visit, constant, person, self.columns_, self._numbered_columns(), names)
+        histograms, place = self._prepared[0], names.index(visit)
+        share = float(histograms[place].shares[self.categories_[visit].index(1) if visit in self.categories_ else 0])
+        parts: list[tuple[dict[str, DrawnColumn], NDArray[np.int64]]] = []
+        found = 0
+        for _ in range(BATCHES):
+            own = self._draw_own(rows_for(number - found, share), rng)
+            values = own[visit].values
+            if visit in self.categories_:
+                values = np.array([*self.categories_[visit], 0])[values]
+            visits = np.where(own[visit].missing, 0, np.rint(values)).astype(np.int64)
+            rows, persons = put_together({name: own[name] for name in names}, visits, constant, rng)
+            rows = self._add_derived(rows, relations)
+            broken = np.zeros(len(persons), dtype=bool)
+            for rule in self._find_zeros(rows, conditions, relations):
+                broken |= rule.rows
+            stays = np.flatnonzero(keep_whole(broken, persons))
+            persons = np.unique(persons[stays], return_inverse=True)[1].reshape(-1)
+            few = persons < number - found
+            parts.append(({name: one.take(stays[few]) for name, one in rows.items()}, persons[few] + found))
+            found += int(persons[few].max(initial=-1)) + 1
+            if found == number:
+                break
+        else:
+            raise ArgumentError("visit", visit, "a column by which enough rows are a first visit; too few were drawn")
+        own = {
+            name: DrawnColumn(
+                np.concatenate([rows[name].values for rows, _ in parts]),
+                np.concatenate([rows[name].missing for rows, _ in parts]),
+            )
+            for name in self.columns_
+        }
+        whose = np.concatenate([persons for _, persons in parts])
+        columns = {person: (whose, np.zeros(len(whose), dtype=bool))} | self._to_declared(own)
+        return _to_table(columns, getattr(self, "_backend", None))
+
+    def _numbered_columns(self) -> dict[str, int]:
+        """Return the columns of whole numbers from 1 on, each with its largest."""
+        result = {
+            name: len(values)
+            for name, values in self.categories_.items()
+            if all(type(value) is int for value in values) and sorted(values) == list(range(1, len(values) + 1))
+        }
+        for scale in self._scales:
+            low, high = scale.own_ends
+            if scale.name in self.whole and scale.kind == "linear" and math.ceil(low) == 1:
+                result[scale.name] = math.floor(high)
+        return result
+
     def _draw_columns(
         self, n_samples: int, random_state: Any = None
     ) -> dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]:
         """Return the values of each synthetic column, and where they are missing."""
         number, rng = sample_arguments(n_samples, random_state)
+        return self._to_declared(self._draw_own(number, rng))
+
+    def _draw_own(self, number: int, rng: np.random.Generator) -> dict[str, DrawnColumn]:
+        """Return synthetic columns by name, in their own units."""
         histograms, targets = self._prepared
         public = PublicRows.from_releases(self.releases_)
         conditions, relations = self._conditions(public), self._relations(public)
@@ -448,7 +556,11 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             rng,
             lambda columns: self._find_zeros(self._own_columns(columns, relations), conditions, relations),
         )
-        own, scales = self._own_columns(drawn, relations), {scale.name: scale for scale in self._scales}
+        return self._own_columns(drawn, relations)
+
+    def _to_declared(self, own: Mapping[str, DrawnColumn]) -> dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """Return columns in their own units as a table holds them, and where they are missing."""
+        scales = {scale.name: scale for scale in self._scales}
         columns: dict[str, Any] = {}
         for name in self.columns_:
             column = own[name]
@@ -470,6 +582,13 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             if name in scales:
                 numbers = self._own_numbers(scales[name], result[name].values).astype(np.float64)
                 result[name] = DrawnColumn(numbers, result[name].missing)
+        return self._add_derived(result, relations)
+
+    def _add_derived(
+        self, columns: Mapping[str, DrawnColumn], relations: Mapping[str, Relation]
+    ) -> dict[str, DrawnColumn]:
+        """Return columns with those that follow from others."""
+        result, scales = dict(columns), {scale.name: scale for scale in self._scales}
         for name, relation in relations.items():
             values = relation.values({source: result[source].values for source in relation.sources})
             missing = np.any([result[source].missing for source in relation.sources], axis=0)

@@ -86,7 +86,7 @@ def _join_triples(both, row, i, j, levels, triples, first, touching, values, sca
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
-def sweep(rows, order, blocks, ties, uniforms, fields, interactions, starts, temperature, triple_terms):
+def sweep(rows, order, blocks, ties, gauges, uniforms, fields, interactions, starts, temperature, triple_terms):
     """Draw every column of every row anew.
 
     Parameters
@@ -98,7 +98,9 @@ def sweep(rows, order, blocks, ties, uniforms, fields, interactions, starts, tem
     blocks : int array of shape (k, 2)
         Pairs of columns that are drawn together before: the first by its distribution summed over the second.
     ties : float32 array of shape (k, m, m)
-        exp of θ of each of these pairs, divided by the largest.
+        exp(θ_ab − r_a − c_b) of each of these pairs; see ``Walk``.
+    gauges : float32 array of shape (k, 2, m)
+        r and c of each of these pairs.
     uniforms : float32 array of shape (n, 2k + number of columns in ``order``)
         Numbers in [0, 1), one for each draw: a column that is drawn twice must not have the same one.
     fields, interactions : float32 arrays of shape (L,) and (L, L)
@@ -137,7 +139,7 @@ def sweep(rows, order, blocks, ties, uniforms, fields, interactions, starts, tem
                 joined = _join_triples(both, rows[r], i, j, levels, triples, first, touching, values, scale)
             most = np.float32(-1e30)
             for k in range(c, e):  # weights of the second without the first
-                logits[k] = fields[k] + scale * (potential[k] - interactions[old, k])
+                logits[k] = fields[k] + scale * (potential[k] - interactions[old, k]) + gauges[p, 1, k - c]
                 if several:
                     logits[k] += other_extra[levels[k]]
                 most = max(most, logits[k])
@@ -156,7 +158,7 @@ def sweep(rows, order, blocks, ties, uniforms, fields, interactions, starts, tem
                 if total > np.float32(1e-30):
                     there = True
                 total = np.float32(math.log(total + np.float32(1e-37)))
-                logits[k] = total + fields[k] + scale * (potential[k] - interactions[other, k])
+                logits[k] = total + fields[k] + scale * (potential[k] - interactions[other, k]) + gauges[p, 0, k - a]
                 if several:
                     logits[k] += extra[levels[k]]
             if there:

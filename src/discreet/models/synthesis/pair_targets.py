@@ -21,11 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.synthesis.column_trees import MOST_ROWS, to_shares
+from discreet.models.synthesis.number_links import NumberLinks, link_numbers
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 LEAST = 0.5  # rows that every bin has
+LEAST_EIGENVALUE = 0.02  # of the numbers' correlations
+PROJECTIONS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +46,15 @@ class BinnedColumns:
     ordered : tuple of int
         For each column how many of its bins are in order: those of a number, without a gap's, which is the last; 0 for
         categories.
+    values : tuple of arrays
+        For each number the mean value in each of these bins, in increasing order; nothing for categories.
     """
 
     rows: float
     counts: tuple[Array, ...]
     noise: tuple[Array, ...]
     ordered: tuple[int, ...]
+    values: tuple[Array, ...]
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -115,18 +121,25 @@ class PairTargets:
 
     @cached_property
     def correlations(self) -> Array:
-        """The rank correlations of the numbers among rows in which both are there; between −1 and 1.
-
-        T counts a gap as a score of 0. With q_i the share of rows whose number i is there, and gaps in two columns
-        independent, the correlation among the others is T/√(q_i·q_j).
-        """
+        """The rank correlations of the numbers among rows in which both are there."""
         numbers = self.columns.numbers
-        first = [int(self.columns.starts[column]) for column in numbers]
-        there = [self.shares[at : at + self.columns.ordered[c]].sum() for at, c in zip(first, numbers, strict=True)]
-        trends = self.trends[np.ix_(numbers, numbers)] / np.sqrt(np.outer(there, there))
-        result = np.clip((trends + trends.T) / 2.0, -1.0, 1.0)
-        np.fill_diagonal(result, 1.0)
-        return np.asarray(result)
+        return _among_present(self.columns, self.one, self.trends)[np.ix_(numbers, numbers)]
+
+    @cached_property
+    def normal_correlations(self) -> Array:
+        """The correlations of normal scores with the numbers' rank correlations, 2·sin(πρ/6) (Pearson 1907)."""
+        return np.asarray(2.0 * np.sin(np.pi / 6.0 * self.correlations))
+
+    @cached_property
+    def links(self) -> NumberLinks:
+        """In which scores numbers are tied, and what follows for their tables."""
+        return link_numbers(self)
+
+    def ordered(self, column: int) -> tuple[slice, Array]:
+        """Return the places of the bins of a number without a gap's, and their shares."""
+        first = int(self.columns.starts[column])
+        places = slice(first, first + self.columns.ordered[column])
+        return places, self.one[places] / self.one[places].sum()
 
 
 def standard_scores(columns: BinnedColumns, one: Array) -> Array:
@@ -221,6 +234,7 @@ def make_targets(
     trends, trend_noise = scores.T @ pairs @ scores / rows, np.outer(squares, squares) * noise / rows**2
     if products is not None:
         trends, trend_noise = _combine_trends(columns, one_way, trends, trend_noise, products, spread)
+    trends = _make_possible(columns, one_way, trends)
     weighted = scores * (one_way / rows)[:, None]
     pairs += rows * weighted @ (trends - scores.T @ pairs @ scores / rows) @ weighted.T
     for column in range(d):
@@ -246,3 +260,56 @@ def _combine_trends(
         weight = np.where(known, noise / (noise + direct_noise), 0.0)
     result = np.where(known, weight * np.nan_to_num(direct) + (1.0 - weight) * trends, trends)
     return result, np.where(known, noise * (1.0 - weight), noise)
+
+
+def _among_present(columns: BinnedColumns, one: Array, trends: Array) -> Array:
+    """Return the rank correlations of numbers among rows in which both are there, with ones on the diagonal.
+
+    T counts a gap as a score of 0. With q_i the share of rows whose number i is there, and gaps in two columns
+    independent, the correlation among the others is T/√(q_i·q_j).
+    """
+    there = np.sqrt(_present(columns, one))
+    result = np.clip((trends + trends.T) / 2.0 / np.outer(there, there), -1.0, 1.0)
+    np.fill_diagonal(result, 1.0)
+    return np.asarray(result)
+
+
+def _present(columns: BinnedColumns, one: Array) -> Array:
+    """Return the share of rows in which each number is there; 1 for categories."""
+    result = np.ones(len(columns.sizes))
+    for column in columns.numbers:
+        first = int(columns.starts[column])
+        result[column] = one[first : first + columns.ordered[column]].sum() / columns.rows
+    return result
+
+
+def _make_possible(columns: BinnedColumns, one: Array, trends: Array) -> Array:
+    """Return the trends of numbers nearest to given ones that normal scores can have: noise may leave none that do."""
+    numbers = np.ix_(columns.numbers, columns.numbers)
+    normal = 2.0 * np.sin(np.pi / 6.0 * _among_present(columns, one, trends)[numbers])
+    ranks = 6.0 / np.pi * np.arcsin(nearest_correlations(normal) / 2.0)
+    there = np.sqrt(_present(columns, one)[columns.numbers])
+    result = np.zeros_like(trends)
+    result[numbers] = np.where(np.eye(len(ranks)), 0.0, ranks * np.outer(there, there))
+    return result
+
+
+def nearest_correlations(matrix: Array) -> Array:
+    """Return the correlation matrix nearest to a symmetric one, with no eigenvalue near 0 (Higham 2002).
+
+    >>> nearest_correlations(np.array([[1.0, 0.5], [0.5, 1.0]])).round(6).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    result, moved = matrix.copy(), np.zeros_like(matrix)
+    for _ in range(PROJECTIONS):
+        values, vectors = np.linalg.eigh(result - moved)
+        if values.min(initial=1.0) >= LEAST_EIGENVALUE and not moved.any():
+            break
+        inside = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
+        moved = inside - (result - moved)
+        result = inside.copy()
+        np.fill_diagonal(result, 1.0)
+    values, vectors = np.linalg.eigh(result)
+    result = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
+    scale = np.sqrt(np.diag(result))
+    return np.asarray(result / np.outer(scale, scale))

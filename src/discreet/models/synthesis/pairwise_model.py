@@ -4,17 +4,19 @@
 largest entropy. It has no conditional independence, so no structure is chosen. Terms of a few triples of
 columns join it where they can be seen (``triples``).
 
-**Shrinkage.** A released count is y = n·(1 + θ) + noise of variance v where n = o_a·o_b/N is the count under
-independence, to first order. With a prior θ ~ N(0, s²) the posterior mean solves y − M(θ) = λ·θ with λ = v/(n·s²), M(θ)
-being the model's count. That is the equation which the fit solves for every cell. s² is estimated for each pair table
-from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on differences
-of neighbouring bins of numbers.
+**Shrinkage.** A released count is y = n·(1 + θ) + noise of variance v where n is the count that the columns' own
+histograms explain, to first order: o_a·o_b/N under independence, and for two numbers mostly that of the table which
+their link has (``number_links``). With a prior θ ~ N(0, s²) the posterior mean solves y − M(θ) = λ·θ with λ = v/(n·s²),
+M(θ) being the model's count. That is the equation which the fit solves for every cell. s² is estimated for each pair
+table from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on
+differences of neighbouring bins of numbers. So noise far from the diagonal of two correlated numbers becomes no rows.
 
 **Trends.** The product of two numbers' scores, and a number's score within a category, are single directions in a
 table, and hold most of what is known about it. They have priors of their own, and θ is split as
 
-    θ = Z·B·Zᵀ + Z·C + Cᵀ·Zᵀ + rest,      B: numbers × numbers,  C: numbers × categories.
+    θ = S·B·Sᵀ + S·C + Cᵀ·Sᵀ + rest,      B: numbers × numbers,  C: numbers × categories,
 
+with the scores S of ``number_links``. How far the model is from its target is measured by ranks Z, which were released.
 Strongly correlated numbers would take hundreds of steps: at a correlation r the trend answers to B as (1 − r²)². So B
 starts where a normal distribution with the target's correlations R has it, −(R⁻¹) off the diagonal, and its steps are
 those of that distribution, R⁻¹·ΔT·R⁻¹.
@@ -33,6 +35,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
@@ -45,6 +48,7 @@ CHAINS = 8000
 SWEEPS = 200
 STEP, FIELD_STEP = 0.1, 0.3  # of θ and f
 WIDEST = 0.5  # largest change of a number in a step
+FARTHEST = 0.1  # largest share by which R⁻¹ changes in a step
 DECAY_FROM, MEAN_FROM = 0.6, 0.85  # shares of the sweeps after which steps become smaller, and parameters are averaged
 TRIPLES_FROM = 0.3, 0.4  # shares of the sweeps between which triples of the model of pairs are counted
 MEMORY = 0.7  # of the running mean of the model's counts, by which steps are scaled
@@ -52,10 +56,13 @@ PRIOR = 1.5  # factor of the estimated spread of θ: it is heavy-tailed
 LEAST_SPREAD, MOST_SPREAD = 0.1, 3.0
 RARE = 0.5  # power by which the spread grows as the expected count falls
 SMOOTH = 1.0  # weight of the penalty on differences of neighbouring bins
+COPULA = 0.9  # share of the trend in the counts that are expected of two numbers; the rest is independent
 LEAST_TREND = 0.05  # spread of a trend that is below its noise
 FORBIDDEN = -60.0  # θ of a pair that cannot occur
+FIRST_GAUGES, GAUGES = 100, 3  # rounds in the first sweep and in later ones
 STRATA = 16  # rows alike over which uniform numbers are evenly spread
-TIED = 0.4  # Cramér's V from which two columns are drawn together
+TIED = 0.4  # Cramér's V from which two columns are drawn together,
+TIED_NUMBERS = 0.6  # and the rank correlation of two numbers
 LEAST_EIGENVALUE = 0.02  # of the numbers' correlations
 
 
@@ -81,12 +88,11 @@ class PairwiseModel:
     blocks: Whole
     triples: TripleTerms | None = None
 
-    def draw(self, number: int, sweeps: int, rng: np.random.Generator) -> Rows:
-        """Return rows of the model, after so many sweeps from independent columns, as places among the bins."""
-        rows = draw_independent(self.starts, self.fields, number, rng)
+    def move(self, rows: Rows, sweeps: int, rng: np.random.Generator) -> Rows:
+        """Return rows after so many sweeps, as places among the bins; the given ones are changed."""
         walk = Walk(self.starts, rows, self.blocks, self.triples)
-        for place in range(sweeps):
-            walk.move(self.fields, self.interactions, rng, min(1.0, 2.0 * (place + 1) / sweeps))
+        for _ in range(sweeps):
+            walk.move(self.fields, self.interactions, rng)
         return walk.rows
 
     def energies(self, rows: Rows) -> Array:
@@ -139,6 +145,21 @@ def draw_independent(starts: Whole, fields: Array, number: int, rng: np.random.G
     return rows
 
 
+def draw_start(targets: PairTargets, number: int, rng: np.random.Generator) -> Rows:
+    """Return rows whose columns have the targets' histograms: numbers by normal scores, all others independent."""
+    columns = targets.columns
+    rows = draw_independent(columns.starts, np.log(targets.shares), number, rng)
+    numbers = columns.numbers
+    latent = rng.standard_normal((number, len(numbers))) @ np.linalg.cholesky(targets.normal_correlations).T
+    for k, column in enumerate(numbers):
+        first, ordered = int(columns.starts[column]), columns.ordered[column]
+        there = np.flatnonzero(rows[:, column] < first + ordered)
+        ends = np.cumsum(targets.shares[first : first + ordered])
+        bins = np.searchsorted(ends[:-1] / ends[-1], ndtr(latent[there, k]), side="right")
+        rows[there, column] = first + bins
+    return rows
+
+
 class Walk:
     """Rows of a model that are moved by Gibbs sweeps.
 
@@ -159,19 +180,21 @@ class Walk:
         self.starts, self.rows, self.blocks = starts, rows, blocks
         self.triples = TripleTerms.empty(int(starts[-1])) if triples is None else triples
         self.single = np.setdiff1d(np.arange(rows.shape[1]), blocks)
+        self.gauges = np.zeros((len(blocks), 2, int(np.diff(starts).max())))
 
     def move(self, fields: Array, interactions: Array, rng: np.random.Generator, temperature: float = 1.0) -> None:
         """Draw every column of every row anew."""
         from discreet.models.synthesis.gibbs import sweep
 
-        blocks = self.blocks[rng.permutation(len(self.blocks))]
+        some = rng.permutation(len(self.blocks))
+        blocks = self.blocks[some]
         uniforms = self._uniforms(2 * len(blocks) + len(self.single), rng)
         own, pairs = fields.astype(np.float32), interactions.astype(np.float32)
-        ties = self._ties(blocks, temperature * interactions)
+        ties, gauges = self._ties(temperature * interactions)[some], self.gauges[some].astype(np.float32)
         order, three = rng.permutation(self.single), self.triples
         terms = three.levels, three.columns, three.starts(self.rows.shape[1]), three.touching[1]
         tau = three.values.astype(np.float32)
-        sweep(self.rows, order, blocks, ties, uniforms, own, pairs, self.starts, temperature, (*terms, tau))
+        sweep(self.rows, order, blocks, ties, gauges, uniforms, own, pairs, self.starts, temperature, (*terms, tau))
 
     def _uniforms(self, draws: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return uniform numbers for each row and draw, evenly spread over rows that are alike.
@@ -190,13 +213,20 @@ class Walk:
         result[order] = np.minimum(spread, 1.0 - 2.0**-24).reshape(draws, -1)[:, :n].T
         return result
 
-    def _ties(self, blocks: Whole, interactions: Array) -> NDArray[np.float32]:
-        """Return exp of θ of each block, divided by the largest."""
-        most = int(np.diff(self.starts).max())
-        result = np.zeros((len(blocks), most, most), dtype=np.float32)
-        for place, (i, j) in enumerate(blocks):
+    def _ties(self, interactions: Array) -> NDArray[np.float32]:
+        """Return exp(θ_ab − r_a − c_b) of each block.
+
+        θ of strongly correlated numbers is large in two corners of its table, and fields make up for it. r and c take
+        it out before exp: r_a = ln mean_b exp(θ_ab − c_b), and c alike. They begin with those of the last sweep.
+        """
+        result = np.zeros((len(self.blocks), *(self.gauges.shape[2],) * 2), dtype=np.float32)
+        for place, (i, j) in enumerate(self.blocks):
             table = interactions[self.starts[i] : self.starts[i + 1], self.starts[j] : self.starts[j + 1]]
-            result[place, : table.shape[0], : table.shape[1]] = np.exp(np.maximum(table - table.max(), -80.0))
+            r, c = self.gauges[place, 0, : len(table)], self.gauges[place, 1, : table.shape[1]]
+            for _ in range(GAUGES if r.any() else FIRST_GAUGES):
+                r[:] = np.logaddexp.reduce(table - c, axis=1) - math.log(len(c))
+                c[:] = np.logaddexp.reduce(table - r[:, None], axis=0) - math.log(len(r))
+            result[place, : len(r), : len(c)] = np.exp(np.maximum(table - r[:, None] - c, -80.0))
         return result
 
     def count(self) -> Array:
@@ -230,6 +260,7 @@ class Solver:
         self.across = (self.member @ self.member.T == 0.0) & ~zeros
         self.goal = np.where(self.across, targets.pairs, 0.0)
         self.expected = np.outer(self.one, self.one) / self.rows
+        self.base = targets.links.tables * COPULA + self.expected * (1.0 - COPULA)
         self._set_shrinkage()
         self._set_trends()
 
@@ -240,7 +271,7 @@ class Solver:
         self.spreads = np.ones(self.targets.noise.shape)
         for i, j in combinations(range(len(columns.sizes)), 2):
             a, b = columns.places(i), columns.places(j)
-            n, y, v = self.expected[a, b], self.goal[a, b], self.targets.noise[i, j]
+            n, y, v = self.base[a, b], self.goal[a, b], self.targets.noise[i, j]
             rare = np.clip((self.rows / n.size / n) ** RARE, 0.05, 20.0)
             found = 1.0
             for _ in range(8):  # E[(y − n)²] = v + s²·rare·n², weighted by how well each cell knows it
@@ -252,22 +283,21 @@ class Solver:
             spread[a, b] = rare * found * PRIOR**2
             spread[b, a] = spread[a, b].T
         noise = self.member @ self.targets.noise @ self.member.T
-        self.shrink = np.where(self.across, noise / self.expected / spread, 0.0)
-        self.smooth = np.where(self.across, SMOOTH * noise / self.expected / np.maximum(spread, 0.04), 0.0)
-        size = len(self.one)
-        self.laplacian = np.zeros((size, size))
+        self.shrink = np.where(self.across, noise / self.base / spread, 0.0)
+        self.smooth = np.where(self.across, SMOOTH * noise / self.base / np.maximum(spread, 0.04), 0.0)
+        self.follows = np.zeros(len(self.one) - 1)  # 1 where a bin and the next are neighbours
         for column in columns.numbers:
             first = int(columns.starts[column])
-            for k in range(first, first + columns.ordered[column] - 1):
-                self.laplacian[k : k + 2, k : k + 2] += [[1.0, -1.0], [-1.0, 1.0]]
-        degree = np.diag(self.laplacian)
+            self.follows[first : first + columns.ordered[column] - 1] = 1.0
+        degree = np.append(self.follows, 0.0) + np.append(0.0, self.follows)
         self.stiffness = self.shrink + self.smooth * (degree[:, None] + degree[None, :])
 
     def _set_trends(self) -> None:
         """Set scores, priors of trends, and R⁻¹."""
         targets, z = self.targets, self.targets.scores
         numbers = targets.columns.numbers
-        self.weighted = z * self.share[:, None]  # for the part of a table along a score
+        self.links = targets.links.scores
+        self.weighted = self.links * self.share[:, None]  # for the part of θ along a score
         pair = np.zeros((z.shape[1], z.shape[1]), dtype=bool)
         pair[np.ix_(numbers, numbers)] = True
         self.between = pair & ~np.eye(len(pair), dtype=bool)
@@ -282,15 +312,16 @@ class Solver:
         total = (weight * (found**2 - noise)) @ self.member / np.maximum(weight @ self.member, 1e-12)
         spread = np.clip(total, LEAST_TREND**2, 1.0) @ self.member.T
         self.level_shrink = np.where(self.within, noise / spread, 0.0)
-        correlation = np.where(self.between, np.clip(targets.trends, -0.999, 0.999), 0.0) + np.eye(len(pair))
-        values, vectors = np.linalg.eigh((correlation + correlation.T) / 2.0)
+        ranks = np.where(self.between, np.clip(targets.trends, -0.999, 0.999), 0.0)
+        values, vectors = np.linalg.eigh(2.0 * np.sin(np.pi / 12.0 * (ranks + ranks.T)) + np.eye(len(pair)))
         self.precision = (vectors / np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
+        self.root = (vectors / np.sqrt(np.maximum(values, LEAST_EIGENVALUE))) @ vectors.T
 
     def start(self) -> tuple[Array, Array]:
         """Return the fields and interactions of a normal distribution's scores."""
-        z = self.targets.scores
-        theta = np.where(self.across, -z @ np.where(self.between, self.precision, 0.0) @ z.T, 0.0)
-        fields = np.log(self.share) - 0.5 * (z**2) @ (np.diag(self.precision) - 1.0)
+        w = self.links
+        theta = np.where(self.across, -w @ np.where(self.between, self.precision, 0.0) @ w.T, 0.0)
+        fields = np.log(self.share) - 0.5 * (w**2) @ (np.diag(self.precision) - 1.0)
         return fields, np.where(self.zeros, FORBIDDEN, theta)
 
     def _center(self, table: Array) -> Array:
@@ -298,16 +329,23 @@ class Solver:
         table = table - (table @ (self.member * self.share[:, None])) @ self.member.T
         return np.asarray(table - self.member @ ((self.member * self.share[:, None]).T @ table))
 
+    def _laplacian(self, table: Array) -> Array:
+        """Return for each row of a table the sum of its differences from the rows of neighbouring bins."""
+        steps = self.follows[:, None] * np.diff(table, axis=0)
+        result = np.zeros_like(table)
+        result[1:] += steps
+        result[:-1] -= steps
+        return result
+
     def _split(self, theta: Array) -> tuple[Array, Array]:
         """Return B and C, the trends of θ."""
         along = self.weighted.T @ theta
         return np.where(self.between, along @ self.weighted, 0.0), np.where(self.within, along, 0.0)
 
     def _join(self, numbers: Array, levels: Array) -> Array:
-        """Return Z·B·Zᵀ + Z·C + Cᵀ·Zᵀ."""
-        z = self.targets.scores
-        mixed = z @ levels
-        return np.asarray(z @ numbers @ z.T + mixed + mixed.T)
+        """Return W·B·Wᵀ + W·C + Cᵀ·Wᵀ."""
+        mixed = self.links @ levels
+        return np.asarray(self.links @ numbers @ self.links.T + mixed + mixed.T)
 
     def change(self, theta: Array, counts: Array, mean: Array, chains: int, step: float, trend_step: float) -> Array:
         """Return the change of θ, from the model's counts M and their running mean; trends have steps of their own."""
@@ -316,40 +354,46 @@ class Solver:
         gap = np.where(self.across, self.goal - counts, 0.0)
         trend, level = self._split(theta)
         rest = theta - self._join(trend, level)
-        pull = self.shrink * rest + self.smooth * (self.laplacian @ rest + rest @ self.laplacian)
+        rough = self._laplacian(rest)
+        pull = self.shrink * rest + self.smooth * (rough + rough.T)  # θ is symmetric
         curvature = np.maximum(mean, 0.3 * self.expected) + self.stiffness + self.rows / chains
         part = np.where(self.across, np.clip(step * (gap - pull) / curvature, -WIDEST, WIDEST), 0.0)
         part = self._center(part)
         part = part - self._join(*self._split(part))
-        moved = np.where(self.between, self._newton(theta, counts), 0.0)
+        moved = np.where(self.between, self._newton(theta, counts, trend_step), 0.0)
         by_level = (z.T @ gap - self.level_shrink * self.one[None, :] * level) / (
             self.one[None, :] * (1.0 + self.level_shrink)
         )
-        by_level = np.where(self.within, by_level, 0.0)
-        moves = (np.clip(trend_step * one, -WIDEST, WIDEST) for one in (moved, by_level))
-        joined = self._join(*moves)
+        by_level = np.where(self.within, np.clip(trend_step * by_level, -WIDEST, WIDEST), 0.0)
+        joined = self._join(moved, by_level)
         return np.asarray(part + self._center(np.where(self.across, joined, 0.0)))
 
-    def _newton(self, theta: Array, counts: Array) -> Array:
+    def _newton(self, theta: Array, counts: Array, step: float) -> Array:
         """Return R⁻¹·ΔR·R⁻¹, shape (d, d): how −R⁻¹ of normal scores changes for second moments to meet the targets.
 
         Off the diagonal it is the change of B. A larger B also widens both columns, so the diagonal belongs to it: half
-        of it, times z², is the change of f that keeps their variances. Without it steps would have to be very small.
+        of it, times s², is the change of f that keeps their variances. Without it steps would have to be very small.
+        With Q² = R⁻¹ the change is Q·(Q·ΔR·Q)·Q, and the norm of what is in brackets, times the step, is limited: R⁻¹
+        changes by a share of itself.
         """
         z = self.targets.scores
         gap = np.where(self.across, self.goal - counts, 0.0)
         off = z.T @ gap @ z / self.rows - self.trend_shrink * self._split(np.where(self.across, theta, 0.0))[0]
+        stiff = np.outer(np.diag(self.precision), np.diag(self.precision)) * self.trend_shrink
+        off = off / (1.0 + step * stiff)
         explained = np.maximum(1.0 - 1.0 / np.diag(self.precision), 0.0)  # by other numbers; the rest is for f alone
         own = explained * ((self.one - np.diag(counts)) @ z**2) / self.rows
-        return np.asarray(self.precision @ (np.where(self.between, off, 0.0) + np.diag(own)) @ self.precision)
+        inner = step * self.root @ (np.where(self.between, off, 0.0) + np.diag(own)) @ self.root
+        inner = inner * min(1.0, FARTHEST / max(float(np.linalg.norm(inner, 2)), 1e-12))
+        return np.asarray(self.root @ inner @ self.root)
 
     def change_fields(self, theta: Array, counts: Array, chains: int, step: float, trend_step: float) -> Array:
         """Return the change of f."""
         own = np.diag(counts)
         single = np.clip((self.one - own) / (own + self.rows / chains), -WIDEST, WIDEST)
         correlated = self.between.any(axis=1)
-        wide = 0.5 * self.targets.scores**2 @ np.where(correlated, np.diag(self._newton(theta, counts)), 0.0)
-        return np.asarray(step * single + np.clip(trend_step * wide, -WIDEST, WIDEST))
+        newton = np.diag(self._newton(theta, counts, trend_step))
+        return np.asarray(step * single + 0.5 * self.links**2 @ np.where(correlated, newton, 0.0))
 
 
 def fit_pairs(
@@ -358,8 +402,7 @@ def fit_pairs(
     """Return the model whose pair tables are the targets, shrunk, and whose triples are as far as they can be seen."""
     solver, chains = Solver(targets, zeros), CHAINS
     fields, theta = solver.start()
-    start = draw_independent(solver.starts, np.log(solver.share), chains, rng)
-    walk = Walk(solver.starts, start, tied_pairs(targets))
+    walk = Walk(solver.starts, draw_start(targets, chains, rng), tied_pairs(targets))
     mean: Array | None = None
     scale, triples = solver.rows / chains, _FittedTriples(three, walk, solver.rows / chains)
     total_fields, total_theta, number = np.zeros_like(fields), np.zeros_like(theta), 0
@@ -421,7 +464,10 @@ class _FittedTriples:
 
 
 def tied_pairs(targets: PairTargets) -> Whole:
-    """Return the pairs of columns with a large Cramér's V, the noise left out; at most as many as there are columns."""
+    """Return the pairs of columns that are drawn together; at most as many as there are columns.
+
+    These have a large Cramér's V, the noise left out, or are numbers with a large rank correlation.
+    """
     columns = targets.columns
     found = []
     for i, j in combinations(range(len(columns.sizes)), 2):
@@ -429,7 +475,9 @@ def tied_pairs(targets: PairTargets) -> Whole:
         a, b, noise = columns.places(i), columns.places(j), targets.noise[i, j]
         n = np.outer(targets.one[a], targets.one[b]) / columns.rows
         square = float((((targets.pairs[a, b] - n) ** 2 - noise) / (n + math.sqrt(noise))).sum()) / columns.rows
-        if least and square > TIED**2 * least:
-            found.append((square / least, i, j))
+        strength = math.sqrt(max(square / least, 0.0)) / TIED if least else 0.0
+        strength = max(strength, abs(float(targets.trends[i, j])) / TIED_NUMBERS)
+        if strength > 1.0:
+            found.append((strength, i, j))
     best = sorted(found, reverse=True)[: len(columns.sizes)]
     return np.array([(i, j) for _, i, j in best], dtype=np.int64).reshape(-1, 2)

@@ -126,6 +126,16 @@ class ColumnHistogram:
         return int(self.groups[: len(self.cuts) - 1].max()) + 1
 
     @property
+    def values(self) -> Array:
+        """The mean value of each bin of a number, without a gap's."""
+        if self.column.units is None:
+            return np.zeros(0)
+        ends, inside = self.column.units.ends[self.cuts], len(self.cuts) - 1
+        weights = self.shares[:inside] + 1e-12 / inside
+        groups, middles = self.groups[:inside], (ends[:-1] + ends[1:]) / 2.0
+        return np.asarray(np.bincount(groups, weights * middles) / np.bincount(groups, weights))
+
+    @property
     def has_gaps(self) -> bool:
         """Whether more values are missing than noise explains."""
         at = -1 if self.column.units is not None else self.column.gap
@@ -428,7 +438,8 @@ class TableSynthesis(Method[FittedTable]):
     def _binned(self, histograms: Sequence[ColumnHistogram], releases: Sequence[Release]) -> BinnedColumns:
         rows = total_rows([tree.estimate() for tree in self._trees(releases[: self.levels])], releases[0].size.rows)
         counts = tuple(np.asarray(np.bincount(one.groups, one.shares) * rows, np.float64) for one in histograms)
-        return BinnedColumns(rows, counts, tuple(one.noise for one in histograms), tuple(o.ordered for o in histograms))
+        noise, ordered = tuple(one.noise for one in histograms), tuple(one.ordered for one in histograms)
+        return BinnedColumns(rows, counts, noise, ordered, tuple(one.values for one in histograms))
 
     def targets(self, releases: Sequence[Release]) -> PairTargets:
         """Return what the model is fitted to."""

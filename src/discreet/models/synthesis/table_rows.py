@@ -5,13 +5,14 @@ the counts of the rows themselves meet the targets: rows of a model vary around 
 
 **Values.** Cells within a bin, and categories within a group, are drawn so that they keep to the released histogram: u
 = (rank + U)/n of the n rows of a bin is spread evenly, and a row's cell is where u falls among the cells'
-probabilities. The ranks of numbers are those of latent normal scores. Their correlation matrix is that of the numbers'
-trends, and each is drawn given the others within the interval of its bin, so that numbers are also correlated within
-bins.
+probabilities. The ranks of numbers are those of latent normal variables. Their correlations are those of the numbers'
+links (``number_links``), in normal scores or in values, and each is drawn given the others within the interval of its
+bin, so that numbers are also correlated within bins.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,19 +22,18 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.models.synthesis.pair_targets import PairTargets
-from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk
+from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
+from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
 from discreet.models.synthesis.synthesis_method import ColumnHistogram
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 SWEEPS, POLISHING = 20, 15
-STEP, TREND_STEP, FIELD_STEP = 0.02, 0.2, 0.7  # of θ, its trends and f over the last sweeps
+STEP, TREND_STEP, FIELD_STEP = 0.02, 0.1, 0.7  # of θ, its trends and f over the last sweeps
 AT_ONCE = 2**15  # rows that are drawn from independent columns; more are copies of these, moved on
 LATENT_SWEEPS = 6
 REDRAWS = 100  # of a column of rows that cannot be
-LEAST_EIGENVALUE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def _replace_rows(columns: Columns, broken: Sequence[BrokenRule], rng: np.random
 def draw_bins(model: PairwiseModel, targets: PairTargets, number: int, rng: np.random.Generator) -> Rows:
     """Return rows of bins, as places among the bins of all columns."""
     zeros = model.interactions <= FORBIDDEN / 2.0
-    rows = model.draw(min(number, AT_ONCE), SWEEPS, rng)
+    rows = model.move(draw_start(targets, min(number, AT_ONCE), rng), SWEEPS, rng)
     if number > len(rows):
         rows = rows[np.resize(rng.permutation(len(rows)), number)]
     walk = Walk(model.starts, np.ascontiguousarray(rows), model.blocks, model.triples)
@@ -210,17 +210,6 @@ def _draw_cells(
     return cells, within
 
 
-def latent_correlations(targets: PairTargets) -> Array:
-    """Return the correlations of latent normal scores with the rank correlations of the trends, as a valid matrix.
-
-    A rank correlation ρ belongs to a normal distribution with the correlation 2·sin(πρ/6) (Pearson 1907).
-    """
-    values, vectors = np.linalg.eigh(2.0 * np.sin(np.pi / 6.0 * targets.correlations))
-    result = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(np.diag(result))
-    return np.asarray(result / np.outer(scale, scale))
-
-
 def _draw_latent(
     bins: NDArray[np.int32], histograms: Sequence[ColumnHistogram], targets: PairTargets, rng: np.random.Generator
 ) -> dict[int, Array]:
@@ -232,13 +221,16 @@ def _draw_latent(
     numbers = targets.columns.numbers
     if len(numbers) < 2:
         return {}
-    precision = np.linalg.inv(latent_correlations(targets))
+    precision = np.linalg.inv(nearest_correlations(targets.links.correlations))
     n = len(bins)
     low, high, z = np.empty((len(numbers), n)), np.empty((len(numbers), n)), np.empty((len(numbers), n))
     for k, place in enumerate(numbers):
         one = histograms[place]
         counts = np.bincount(bins[:, place], minlength=one.bins)[: one.ordered].astype(np.float64) + 1e-9
-        ends = ndtri(np.concatenate([[0.0], np.cumsum(counts)[:-1] / counts.sum(), [1.0]]))
+        if place in targets.links.by_value:
+            ends = _value_ends(one, targets.columns.values[place], counts / counts.sum())
+        else:
+            ends = ndtri(np.concatenate([[0.0], np.cumsum(counts)[:-1] / counts.sum(), [1.0]]))
         at = np.minimum(bins[:, place], one.ordered - 1)
         there = bins[:, place] < one.ordered  # a gap says nothing
         low[k], high[k] = np.where(there, ends[at], -np.inf), np.where(there, ends[at + 1], np.inf)
@@ -248,6 +240,15 @@ def _draw_latent(
             others = precision[k] @ z - precision[k, k] * z[k]
             z[k] = _draw_between(low[k], high[k], -others / precision[k, k], precision[k, k] ** -0.5, rng)
     return {place: z[k] for k, place in enumerate(numbers)}
+
+
+def _value_ends(one: ColumnHistogram, values: Array, share: Array) -> Array:
+    """Return where the bins of a number begin and end, in standard deviations from its mean; the outer ones do not."""
+    assert one.column.units is not None
+    first = np.flatnonzero(np.diff(one.groups[: len(one.cuts) - 1])) + 1
+    mean = float(share @ values)
+    spread = max(math.sqrt(float(share @ (values - mean) ** 2)), 1e-300)
+    return np.concatenate([[-np.inf], (one.column.units.ends[one.cuts[first]] - mean) / spread, [np.inf]])
 
 
 def _draw_between(low: Array, high: Array, mean: Array, spread: float, rng: np.random.Generator) -> Array:
