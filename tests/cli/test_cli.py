@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 import discreet as dp  # noqa: E402
 from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
-from discreet.cli import printing  # noqa: E402
+from discreet.cli import main, printing  # noqa: E402
 from discreet.cli.app import COMMANDS, application  # noqa: E402
 from discreet.cli.error_messages import message_for  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
@@ -564,6 +565,38 @@ class TestStart:
         }
         ran = subprocess.run([sys.executable, "-m", "discreet"], capture_output=True, text=True, check=True, env=env)
         assert "--epsilon" in ran.stdout
+
+
+def test_ctrl_c_while_an_answer_is_shown_says_what_stays_charged(folder, monkeypatch):
+    from discreet.cli import command
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "show", stop)
+        result = discreet("query people.csv mean age --schema people.toml --ledger unseen.ledger --limit 1:1e-6")
+    assert result.code == 130
+    assert "'mean of age' was not answered, but stays charged to 'people': ε=" in result.err
+    assert "not answered" in " ".join(discreet("budget history unseen.ledger").out.split())
+
+
+def test_ctrl_c_during_start_up_says_that_it_stopped(monkeypatch, capsys):
+    class Stop:
+        def find_spec(self, name, *_):
+            if name == "discreet.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "discreet.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Stop(), *sys.meta_path])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err == "discreet: stopped; nothing was charged\n"
 
 
 def test_ctrl_c_says_what_stays_charged(folder, monkeypatch):

@@ -13,12 +13,12 @@ from discreet.database.budget_shares import BudgetShares
 from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
-from discreet.door.exit import answering
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import BudgetExceeded, Preview
+from discreet.ledger.unanswered import answering
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request, log_error
 
@@ -216,10 +216,10 @@ class StatisticalDatabase(Questions[Reply]):
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
         view = self._curator.with_note("; ".join(one.draft.description for one in pricing.questions))
-        paid = view.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
-            with answering(lambda: paid.receipt):
+            with answering():
+                paid = view.reserve(losses, query="batch")
                 for one, inquiry in zip(pricing.questions, inquiries, strict=True):
                     result = inquiry.run(paid)
                     replies.append(Reply(result, one, self.remaining))
@@ -302,11 +302,10 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise self._refusal(priced, preview)
         try:
-            result = inquiry.run()
+            with answering():
+                return Reply(inquiry.run(), priced, self.remaining)
         except BudgetExceeded as error:  # somebody else has spent the rest in the meantime
             refusal = self._refusal(priced, error.preview)
-        else:
-            return Reply(result, priced, self.remaining)
         raise refusal
 
     def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:
