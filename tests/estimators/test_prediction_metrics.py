@@ -194,3 +194,27 @@ def test_other_rows_than_the_models_are_refused():
     )
     with pytest.raises(ValueError, match="those of the model"):
         dp.private_score(model_of("logistic"), curator, "y", metric="accuracy", epsilon=1.0)
+
+
+@pytest.mark.parametrize(("metric", "target"), [("accuracy", "y"), ("r2", "t")])
+def test_a_model_of_a_curator_says_how_to_score_other_rows(metric, target):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {"age": rng.uniform(0, 100, 300), "y": rng.choice(["no", "yes"], 300), "t": rng.uniform(size=300)}
+    )
+    schema = dp.Schema(
+        {"age": dp.Number(0, 100), target: dp.Category(["no", "yes"]) if target == "y" else dp.Number(0, 1)}
+    )
+    curator = dp.Curator(rows, schema=schema)
+    kind = dp.LogisticRegression if target == "y" else dp.LinearRegression
+    model = kind(epsilon=1.0).fit(curator, target)
+    with pytest.raises(
+        ValueError, match=r"^X: expected a Curator .*; write private_score\(model, Curator\(X, schema=…\)"
+    ):
+        dp.private_score(model, rows[["age"]], rows[target], metric=metric, epsilon=1.0)
+    assert dp.private_score(model, dp.Curator(rows, schema=schema), target, metric=metric, epsilon=1.0).guarantee
+
+
+def test_fit_without_labels_says_what_to_write():
+    with pytest.raises(ValueError, match="write fit\\(rows, 'diagnosis'\\)"):
+        dp.LogisticRegression(epsilon=1.0).fit(dp.Curator(np.zeros((3, 1)), bounds={"age": (0, 1)}))

@@ -242,7 +242,7 @@ class StatisticalDatabase(Questions[Reply]):
         chosen = []
         for number, draft in enumerate(drafts, 1):
             try:
-                chosen.append(self._choose(draft, shares, alone=alone))
+                chosen.append(self._choose(draft, shares, left, alone=alone))
             except ArgumentError as error:
                 raise error if len(drafts) == 1 else error.in_question(number, draft.description) from error
             except (TypeError, ValueError) as error:
@@ -257,14 +257,14 @@ class StatisticalDatabase(Questions[Reply]):
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
         return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
-    def _choose(self, draft: Draft, shares: BudgetShares, *, alone: bool) -> tuple[Inquiry[Any], float]:
+    def _choose(self, draft: Draft, shares: BudgetShares, left: float, *, alone: bool) -> tuple[Inquiry[Any], float]:
         """Return the inquiry of a question, with Gaussian or Laplace noise, and the share of the budget that it takes.
 
         The noise is the one of smaller error for its price. Its price is the share, as the ledger adds up losses: with
         k times the noise variance a question takes about 1/k of the share, so what is compared is the variance times
         the share. In a budget with a δ that is Gaussian noise, but for a very large ε. A question that takes the whole
         budget by itself (``alone``: nothing was spent) may use all of ε for Laplace noise, which is smaller for few
-        numbers. Everything follows from public numbers.
+        numbers. Where the better one is not admitted, it is the cheaper one. Everything follows from public numbers.
         """
         gaussian = self._request(draft, shares, pure=False)
         first = gaussian.plan()
@@ -282,9 +282,10 @@ class StatisticalDatabase(Questions[Reply]):
         other = shares.share(second.losses)
         if alone and share >= WHOLE and shares.whole(second.losses):
             share, other = min(share, 1.0), min(other, 1.0)
-        if log_error(second) + math.log(other) < log_error(first) + math.log(share):
-            return second, other
-        return first, share
+        better = log_error(second) + math.log(other) < log_error(first) + math.log(share)
+        if share < other and other > left:
+            better = False
+        return (second, other) if better else (first, share)
 
     def _request(self, draft: Draft, shares: BudgetShares, *, pure: bool) -> Request[Any]:
         """Return the request of a question, at its ε or at the largest ε that its share buys; at δ = 0 if ``pure``."""

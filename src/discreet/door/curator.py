@@ -222,7 +222,7 @@ class Curator:
 
         The condition is public, and every release contains it. It depends on one row alone, as that row is declared
         (``Records.where``), so all bounds stay the same, and the budget is that of all rows. The number of remaining
-        rows is private, also under replace-one.
+        rows is private, also under replace-one. A condition that no declared row can meet is refused.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Curator:
         >>> curator.where("18 <= age < 65 and smokes != True").declared["where"]
         'age >= 18 and age < 65 and smokes != True'
         """
-        return self._view(self._records.where(condition))
+        return self._view(self._records.where(condition).check_condition())
 
     def on_log_scale(self, columns: Collection[str]) -> Curator:
         """Return a curator of the same rows that reads some columns, all with bounds above 0, on a log scale."""
