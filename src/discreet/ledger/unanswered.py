@@ -40,12 +40,10 @@ def answering() -> Iterator[Recorded]:
         yield mine
     except BaseException as error:
         for ledger, entry in mine[start:]:
-            paid: Entry | None = entry
-            where = "if it was recorded: the ledger cannot be read now"
+            mark, where = True, "if it was recorded: the ledger cannot be read now"
             with suppress(OSError, KeyboardInterrupt):  # the first error is the one to show
-                paid = ledger.mark_unanswered(entry)
-                where = f"entry {entry.number} of the ledger"
-            if paid is not None:
+                mark, where = ledger.mark_unanswered(entry) is not None, f"entry {entry.number} of the ledger"
+            if mark:
                 error.add_note(f"{entry.query!r} {STAYS} {entry.dataset!r}: {entry.cost}, {where}")
         del mine[start:]
         raise
