@@ -13,10 +13,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import Any, ParamSpec, TypeGuard, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 MOST_LETTERS = 200  # the longest text of a value in an error
 UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would not help
@@ -244,6 +249,27 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     if isinstance(value, str) and value in accepted:
         return value
     raise ArgumentError(name, value, one_of(value, accepted))
+
+
+def naming_arguments(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return the function; an argument that it does not take is then refused with the one that was probably meant.
+
+    >>> naming_arguments(lambda *, groups=1: groups)(group=5)
+    Traceback (most recent call last):
+        ...
+    TypeError: group: not an argument of <lambda>; did you mean 'groups'?
+    """
+    taken = [*signature(function).parameters]
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        unknown = next((name for name in kwargs if name not in taken), None)
+        if unknown is not None:
+            near = suggest_name(unknown, taken) or f", which takes {', '.join(taken)}"
+            raise TypeError(f"{unknown}: not an argument of {function.__name__}{near}")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def axes(value: Any) -> Any:
