@@ -13,10 +13,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import Any, ParamSpec, TypeGuard, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 MOST_LETTERS = 200  # the longest text of a value in an error
 UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would not help
@@ -127,19 +132,39 @@ def format_names(names: Iterable[Any]) -> str:
     return ", ".join(map(repr, names)) or "which there is none"
 
 
-def suggest_name(name: Any, known: Iterable[str]) -> str:
-    """Return "; did you mean …?" for an error, with the most similar known name; an empty text if none is similar.
+def nearest_name(name: Any, known: Iterable[Any]) -> str | None:
+    """Return the known name that was probably meant: the only one that begins so, else the most similar one, or None.
 
-    >>> suggest_name("systlic", ["age", "systolic"]), suggest_name("x", ["age"])
-    ("; did you mean 'systolic'?", '')
+    >>> nearest_name("acc", ["auc", "accuracy"]), nearest_name("WARD", ["ward", "age"]), nearest_name("x", ["age"])
+    ('accuracy', 'ward', None)
     """
     from difflib import get_close_matches
 
     if not isinstance(name, str):  # a data frame cannot be compared with text
-        return ""
-    among = {one.lower(): one for one in known if one != name}
-    near = get_close_matches(name.lower(), among, n=1)
-    return f"; did you mean {among[near[0]]!r}?" if near else ""
+        return None
+    among = {one.lower(): one for one in known if isinstance(one, str) and one != name}
+    begins = [one for one in among if name and one.startswith(name.lower())]
+    near = begins if len(begins) == 1 else get_close_matches(name.lower(), among, n=1)
+    return among[near[0]] if near else None
+
+
+def suggest_name(name: Any, known: Iterable[Any]) -> str:
+    """Return "; did you mean …?" for an error, with the name that was probably meant; an empty text if none is similar.
+
+    >>> suggest_name("systlic", ["age", "systolic"]), suggest_name("x", ["age"])
+    ("; did you mean 'systolic'?", '')
+    """
+    near = nearest_name(name, known)
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
+def one_of(name: Any, known: Collection[Any]) -> str:
+    """Return what is expected where an unknown name was given.
+
+    >>> one_of("wrad", ["age", "ward"])
+    "one of 'age', 'ward'; did you mean 'ward'?"
+    """
+    return f"one of {format_names(known)}{suggest_name(name, known)}"
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
@@ -223,7 +248,28 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ArgumentError(name, value, f"one of {format_names(accepted)}{suggest_name(value, accepted)}")
+    raise ArgumentError(name, value, one_of(value, accepted))
+
+
+def naming_arguments(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return the function; an argument that it does not take is then refused with the one that was probably meant.
+
+    >>> naming_arguments(lambda *, groups=1: groups)(group=5)
+    Traceback (most recent call last):
+        ...
+    TypeError: group: not an argument of <lambda>; did you mean 'groups'?
+    """
+    taken = [*signature(function).parameters]
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        unknown = next((name for name in kwargs if name not in taken), None)
+        if unknown is not None:
+            near = suggest_name(unknown, taken) or f", which takes {', '.join(taken)}"
+            raise TypeError(f"{unknown}: not an argument of {function.__name__}{near}")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def axes(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import ArgumentError, Verbatim
+from discreet.arguments import ArgumentError, Verbatim, suggest_name
 from discreet.records.cells import format_day, read_date
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.space import Space
@@ -110,7 +110,7 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
     kind = "a declared column of categories" if argument in ("by", "between") else "a declared column of numbers"
     given = name if isinstance(name, str | int | float | None) else Verbatim(f"a {type(name).__name__}")  # never rows
-    raise ArgumentError(argument, given, f"{kind}, by its name or number; there are {have}")
+    raise ArgumentError(argument, given, f"{kind}, by its name or number; there are {have}{suggest_name(name, known)}")
 
 
 def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:

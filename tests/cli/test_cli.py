@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 import discreet as dp  # noqa: E402
 from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
-from discreet.cli import printing  # noqa: E402
+from discreet.cli import main, printing  # noqa: E402
 from discreet.cli.app import COMMANDS, application  # noqa: E402
 from discreet.cli.error_messages import message_for  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
@@ -375,6 +376,10 @@ def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
          "did you mean 'age'?"),
         ("query people.csv mean age --where 'age > 1 AND 2' --schema people.toml --ledger l --limit 1:1e-6", 1,
          "write and, or, not, in with small letters"),
+        ("query people.csv quantiles age --schema people.toml --ledger l", 2, "write --q 0.25,0.5,0.75"),
+        ("query people.csv difference age --between income --of yes --schema people.toml --ledger l", 2,
+         "write --set of=yes"),
+        ("query people.csv log-rank age income --by income --schema people.toml --ledger l", 1, "write --between"),
         ("query people.csv quantiles age --q a --schema people.toml --ledger l", 2, "write --q 0.25,0.5"),
         ("query /dev/stdin mean age --schema people.toml --ledger l", 1, "save the rows to a file first"),
         ("fit kmeans people.csv --epsilon 1 --bounds age=1:2 --unit income", 2, "write --max-rows 10"),
@@ -564,6 +569,38 @@ class TestStart:
         }
         ran = subprocess.run([sys.executable, "-m", "discreet"], capture_output=True, text=True, check=True, env=env)
         assert "--epsilon" in ran.stdout
+
+
+def test_ctrl_c_while_an_answer_is_shown_says_what_stays_charged(folder, monkeypatch):
+    from discreet.cli import command
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "show", stop)
+        result = discreet("query people.csv mean age --schema people.toml --ledger unseen.ledger --limit 1:1e-6")
+    assert result.code == 130
+    assert "'mean of age' was not answered, but stays charged to 'people': ε=" in result.err
+    assert "not answered" in " ".join(discreet("budget history unseen.ledger").out.split())
+
+
+def test_ctrl_c_during_start_up_says_that_it_stopped(monkeypatch, capsys):
+    class Stop:
+        def find_spec(self, name, *_):
+            if name == "discreet.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "discreet.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Stop(), *sys.meta_path])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err == "discreet: stopped; nothing was charged\n"
 
 
 def test_ctrl_c_says_what_stays_charged(folder, monkeypatch):

@@ -94,8 +94,48 @@ def test_answers_are_those_of_the_rows(opened, clinic):
 def test_an_empty_group_and_an_empty_condition_have_answers(opened):
     db = opened(share=0.02)
     assert db.mean("age", by="ward").value.shape == (3,)
-    assert np.isfinite(db.median("age", where="age > 119 and age < 1").value)
-    assert abs(db.count(where="age > 119 and age < 1").value) < 50
+    nobody = "age > 119.123 and age < 119.124"
+    assert np.isfinite(db.median("age", where=nobody).value)
+    assert abs(db.count(where=nobody).value) < 50
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda db: db.count(where="age > 200"), "'age' is declared from 0 to 120"),
+        (lambda db: db.mean("age", where="age > 119 and age < 1"), "a condition that a declared row can meet"),
+        (lambda db: db.quantiles([0.1, 0.9], "age"), "write levels=[0.25, 0.5, 0.75]"),
+        (lambda db: db.mean("agee"), "did you mean 'age'?"),
+        (lambda db: db.histogram("wrd"), "did you mean 'ward'?"),
+        (lambda db: db.mean("age", epsilon=1.0, share=0.1), "one of them, not both: each says what the answer costs"),
+        (lambda db: db.avarage("age"), "expected one of 'check_schema', 'chi_square', 'correlation', 'count', "),
+        (lambda db: db.medain, "did you mean 'median'?"),
+    ],
+)
+def test_what_cannot_be_asked_says_what_to_write_and_costs_nothing(opened, ask, says):
+    db = opened()
+    left = db.remaining
+    with pytest.raises((ValueError, AttributeError)) as refused:
+        ask(db)
+    assert says in str(refused.value)
+    assert db.remaining == left
+
+
+def test_what_would_fit_does_not_depend_on_how_much_too_much_was_asked(opened):
+    db = opened()
+    db.count()
+    advised = set()
+    for epsilon in (30.0, 300.0):
+        with pytest.raises(dp.BudgetExceeded) as refused:
+            db.mean("age", epsilon=db.budget.epsilon * epsilon)
+        advised.add(str(refused.value).split("; ε=")[-1])
+    assert len(advised) == 1
+
+
+def test_the_worst_case_interval_of_an_extreme_advises_nothing_that_it_refuses(opened):
+    with pytest.raises(ValueError, match=r"^of='population': expected of='rows'") as refused:
+        opened().max("age").interval(0.95, of="population")
+    assert "interval_kind" not in str(refused.value)
 
 
 def test_everything_is_counted_whatever_its_gaps(tmp_path):

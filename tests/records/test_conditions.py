@@ -24,6 +24,7 @@ from discreet import Curator, GaussianLoss, statistics
 from discreet.queries.counts.count_queries import Count
 from discreet.records import Ball, Block, Box, Category, Condition, Number, Records, Schema, as_records
 from discreet.records.declared import conditions as module
+from discreet.records.declared.possible_rows import check_possible
 from discreet.records.declared.schema import as_reading
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows
@@ -138,7 +139,7 @@ REFUSED = {
     "(age > 1) & (age < 2)": "the words and, or, not",
     "(age > 1) | (age < 2)": "the words and, or, not",
     "~(age > 1)": "the words and, or, not",
-    "age > 1 & age < 2": "a finite number",
+    "age > 1 & age < 2": "the words and, or, not",
     "age > 1 and": "Python's syntax",
     "age = 1": "Python's syntax",
     "class > 1": "Python's syntax",
@@ -698,3 +699,78 @@ def test_nothing_is_warned_while_a_condition_is_read():
         assert read("age > 1")
         with pytest.raises(ValueError, match="Python's syntax"):
             read("sex == '\\d'")
+
+
+DAYS = {"age": (0.0, 105.0), "stay": (0.0, 60.0), "admitted": (19000.0, 20000.0)}
+SCALES = {"age": "linear", "stay": "linear", "admitted": "date"}
+
+
+@pytest.mark.parametrize(
+    ("text", "possible"),
+    [
+        ("age > 200", False),
+        ("age > 105", False),
+        ("age >= 105", True),
+        ("age < 0", False),
+        ("age != 3", True),
+        ("50 < age < 40", False),
+        ("40 < age < 50", True),
+        ("age > 50 and stay > 3 and age < 50", False),
+        ("age >= 50 and age <= 50", True),
+        ("age > 200 or stay > 3", True),
+        ("age > 200 or stay > 300", False),
+        ("stay > 3 and (age > 200 or age < 0)", False),
+        ("not (age >= 0)", False),
+        ("not (age > 200 and stay > 3)", True),
+        ("age < stay", True),
+        ("age < stay and stay < 0", False),
+        ("admitted >= '2031-01-01'", False),
+        ("admitted >= '2023-01-01'", True),
+        ("ward not in ['a', 'b']", False),
+        ("ward == 'a' and ward == 'b'", False),
+        ("ward != 'a'", True),
+    ],
+)
+def test_a_condition_that_no_declared_row_meets_is_impossible(text, possible):
+    condition = Condition.parse(text, SCALES, {"ward": ("a", "b")})
+    if possible:
+        check_possible(condition, DAYS, {"ward": 2})
+    else:
+        with pytest.raises(ValueError, match="a condition that a declared row can meet"):
+            check_possible(condition, DAYS, {"ward": 2})
+
+
+def test_what_is_possible_agrees_with_what_random_rows_meet():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.integers(0, 5, (2000, 2)) * 1.0, rng.uniform(0, 4, (2000, 2))])
+    none = np.empty((len(x), 0), dtype=np.int64)
+
+    def comparison():
+        return f"{rng.choice(['a', 'b'])} {rng.choice(['<', '<=', '>', '>=', '==', '!='])} {rng.integers(-1, 6)}"
+
+    refused = 0
+    for _ in range(200):
+        text = f"{comparison()} and ({comparison()} or {comparison()}) and not ({comparison()} and {comparison()})"
+        condition = Condition.parse(text, ["a", "b"], {})
+        try:
+            check_possible(condition, {"a": (0.0, 4.0), "b": (0.0, 4.0)}, {})
+        except ValueError:
+            refused += 1
+            assert not condition.holds(x, none, ("a", "b"), ()).any(), text
+    assert 10 < refused < 190
+
+
+def test_an_impossible_condition_is_refused_by_a_curator():
+    curator = Curator(np.array([[30.0, 4.0]]), schema=Schema({"age": Number(0, 105), "stay": Number(0, 60)}))
+    with pytest.raises(ValueError, match="'age' is declared from 0 to 105"):
+        curator.where("age < 50").where("age > 60")
+
+
+def test_hints_name_declared_values_and_words():
+    wards = {"ward": ("Surgery", "Oncology")}
+    for text in ("ward == oncology", "ward == 'oncology'", "ward in ['onc']"):
+        with pytest.raises(ValueError, match=r"; write ward == 'Oncology'$"):
+            Condition.parse(text, SCALES, wards)
+    for text in ("admitted >= '2023-06-01' & age > 50", "age > 50 | stay > 3", "ward in ['Surgery'] & age > 3"):
+        with pytest.raises(ValueError, match="expected the words and, or, not between comparisons"):
+            Condition.parse(text, SCALES, wards)

@@ -579,7 +579,7 @@ class TestErrors:
             (lambda c: st.quantiles(c, [], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, [0.5, 0.5], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, 0.5, "age", epsilon=1.0), "levels"),
-            (lambda c: st.quantiles(c, "age", [0.1], epsilon=1.0), "before the column"),
+            (lambda c: st.quantiles(c, "age", [0.1], epsilon=1.0), "write levels="),
             (lambda c: st.mean(c, "age", weights=np.ones(3000), epsilon=1.0), "weights=a ndarray"),
             (lambda c: st.quantiles(c, ["0.1"], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, [True, 0.5], "age", epsilon=1.0), "levels"),

@@ -40,6 +40,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # so that a terminal without Greek letters still shows numbers
     try:
         from discreet.cli.app import application
+    except KeyboardInterrupt:
+        sys.stderr.write("discreet: stopped; nothing was charged\n")
+        sys.exit(130)
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich"):
             raise

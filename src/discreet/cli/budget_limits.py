@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from discreet.guarantees import Guarantee
-from discreet.ledger import Ledger, LedgerError
+from discreet.ledger import Entry, Ledger, LedgerError
 from discreet.ledger.address import Address
 from discreet.ledger.book import SPENDS
 
@@ -43,11 +43,18 @@ def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | No
     return True
 
 
+class _TrialLedger(Ledger):
+    """A ledger to try things on. What it records is not spent, so nothing of it stays charged."""
+
+    def mark_unanswered(self, entry: Entry) -> None:
+        """Do nothing: nothing was paid."""
+
+
 @contextmanager
 def trial_ledger(ledger: str, name: str) -> Iterator[Ledger]:
     """Yield a temporary ledger with the spends of a data set that has no limit yet."""
     with TemporaryDirectory() as folder:
-        trial, book = Ledger(Path(folder) / "trial.ledger"), open_ledger_if_exists(ledger)
+        trial, book = _TrialLedger(Path(folder) / "trial.ledger"), open_ledger_if_exists(ledger)
         for entry in () if book is None else book.history(name):
             if entry.kind in SPENDS:
                 trial.reserve(name, dict(entry.losses), query=str(entry.query), unit=str(entry.unit))

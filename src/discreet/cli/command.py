@@ -25,6 +25,7 @@ from discreet.cli.error_messages import (
 )
 from discreet.cli.options import FlagGroup
 from discreet.cli.printing import CommandOutput, note, show
+from discreet.ledger.unanswered import answering
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Traceback = Annotated[
@@ -54,14 +55,9 @@ def command(*examples: str, table: str = "") -> Callable[[Command], Callable[...
         @wraps(ask)
         def run(*, as_json: bool, traceback: bool, context: Any = None, **arguments: Any) -> None:
             flags = {} if context is None else command_flags(context.command.params)
-            answer = _run(ask, arguments, flags, traceback)
-            try:
-                show(answer, as_json=as_json)
-            except OSError:  # a full disk, or a closed pipe
-                note("discreet: it was done, and is recorded if there is a ledger; but the answer could not be written")
-                raise typer.Exit(FAILED) from None
-            if answer.code:
-                raise typer.Exit(answer.code)
+            code = _run(ask, arguments, flags, traceback, as_json)
+            if code:
+                raise typer.Exit(code)
 
         flags = _parameters(ask)
         flags |= {"as_json": (Json, False), "traceback": (Traceback, False), "context": (typer.Context, None)}
@@ -108,14 +104,15 @@ def _help(ask: Command, examples: tuple[str, ...], table: str) -> str:
     return f"{text}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
-def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
-    """Return the output of a command; or exit, with a message that shows no row."""
+def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool, as_json: bool) -> int:
+    """Run a command, show its output and return its exit code; or write a message that shows no row."""
     _check_texts(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _notes(flags)
         try:
-            return ask(**_with_groups(ask, arguments))
+            with answering():
+                return _show(ask(**_with_groups(ask, arguments)), as_json)
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # BrokenPipeError: the reader of our output has closed it
         except (KeyboardInterrupt, SystemExit) as stop:  # Ctrl-C, or a signal to terminate
@@ -126,7 +123,17 @@ def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool)
             for charge in charges(error):
                 note(f"note: {charge}")
             code = exit_code(error)
-    raise typer.Exit(code)
+    return code
+
+
+def _show(answer: CommandOutput, as_json: bool) -> int:
+    """Show the output of a command, and return the exit code."""
+    try:
+        show(answer, as_json=as_json)
+    except OSError:  # a full disk, or a closed pipe
+        note("discreet: it was done, and is recorded if there is a ledger; but the answer could not be written")
+        return FAILED
+    return answer.code
 
 
 def _notes(flags: Flags) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, suggest_name
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, one_of, suggest_name
 from discreet.cli.options import DeclarationFlags
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
@@ -240,9 +240,7 @@ def check_columns(
         ("weights", weights),
     ]:
         if name is not None and name not in known:
-            raise ArgumentError(
-                argument, name, f"a declared column, one of {format_names(known)}{suggest_name(name, known)}"
-            )
+            raise ArgumentError(argument, name, f"a declared column, {one_of(name, known)}")
     for name in names if numbers else ():
         if name in declared.categories:
             raise ArgumentError(

@@ -18,8 +18,8 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.cli.budget_refusals import explain_refusal
-from discreet.door.exit import STAYS
 from discreet.ledger import BudgetExceeded
+from discreet.ledger.unanswered import STAYS
 
 FAILED, EXCEEDED, INTERRUPTED = 1, 3, 130
 

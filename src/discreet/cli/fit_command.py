@@ -141,8 +141,9 @@ def fit(
             note(f"fitting {model.estimator}")
         estimator.fit(view(curator), labels)
         _write_model(estimator.to_json(), place)
-    _note_ledger(curator)
-    return _output(estimator, curator, out, chosen, parameter_table(estimator, column_scales(curator.declared), target))
+        _note_ledger(curator)
+        table = parameter_table(estimator, column_scales(curator.declared), target)
+        return _output(estimator, curator, out, chosen, table)
 
 
 def _numbers(components: str) -> int | list[int]:

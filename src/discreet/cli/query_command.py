@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.arguments import choice, probability
+from discreet.arguments import choice, one_of, probability
 from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import check_columns, declared_schema, open_source, parse_limit, parse_numbers
@@ -162,6 +162,11 @@ def query(
     if whole and (values is not None or not issubclass(NAMES[statistic].result, Counts | Crosstab | SchemaCheck)):
         raise ValueError(f"--whole: {statistic} does not take it; it is for counts")
     if of is not None:
+        if of not in OF and "of" in TAKEN[statistic]:
+            raise typer.BadParameter(
+                f"{of!r}: expected {one_of(of, OF)}; write --set of={of} for the category that {statistic} is about",
+                param_hint="--of",
+            )
         choice("of", of, OF)
     schema = declared_schema(declared)
     groups, divided = (_parse_names(texts or [], schema.names) for texts in (by, between))
@@ -280,6 +285,10 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
     given = {flag: value for flag, value in flags.items() if value is not None and value != []}
     for flag in given:
         if statistic not in _statistics_that_take(flag):
+            if flag == "by" and "between" in TAKEN[statistic]:
+                raise ValueError(
+                    f"--by: {statistic} compares groups; write --between NAME, all columns that define them"
+                )
             raise ValueError(
                 f"--{flag}: {statistic} does not take it; it is for {', '.join(_statistics_that_take(flag))}"
             )
@@ -306,7 +315,9 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
         raise typer.BadParameter(f"{statistic} is of {of}; write for example: {statistic} age", param_hint="COLUMN")
     levels = given.pop("q", None)
     if "levels" in taken:
-        given["levels"] = levels or [0.25, 0.5, 0.75]
+        if levels is None:
+            raise typer.BadParameter("quantiles needs them; write --q 0.25,0.5,0.75", param_hint="--q")
+        given["levels"] = levels
     elif "q" in taken:
         if levels is None or len(levels) != 1:
             raise typer.BadParameter("quantile takes one; write --q 0.9, or quantiles for several", param_hint="--q")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
-from discreet.arguments import ArgumentError, format_value, iterable, positive
+from discreet.arguments import ArgumentError, format_value, iterable, one_of, positive
 from discreet.statistics import Statistic
 from discreet.statistics.groups import By
 from discreet.statistics.request import STATISTICS, RegisteredStatistic, explain_unknown
@@ -55,7 +55,8 @@ class Draft:
         if not isinstance(self.arguments, Mapping):
             raise ArgumentError("arguments", self.arguments, "a mapping of names to values")
         if self.epsilon is not None and self.share is not None:
-            raise ArgumentError(("epsilon", "share"), (self.epsilon, self.share), "one of them")
+            expected = "one of them, not both: each says what the answer costs"
+            raise ArgumentError(("epsilon", "share"), (self.epsilon, self.share), expected)
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
         if self.share is not None:
@@ -174,6 +175,13 @@ class Questions(ABC, Generic[Returned]):
     @abstractmethod
     def _ask(self, draft: Draft) -> Returned:
         """Answer a question, or return its draft."""
+
+    if not TYPE_CHECKING:  # or it would have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says what can be asked."""
+            known = "" if name.startswith("_") else f": expected {one_of(name, sorted(QUESTIONS))}"
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{known}")
 
     if TYPE_CHECKING:  # stubs of the methods that ``_method`` makes from the registry
 

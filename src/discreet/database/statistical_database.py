@@ -13,12 +13,12 @@ from discreet.database.budget_shares import BudgetShares
 from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
-from discreet.door.exit import answering
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import describe_rows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import BudgetExceeded, Preview
+from discreet.ledger.unanswered import answering
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request, log_error
 
@@ -216,10 +216,10 @@ class StatisticalDatabase(Questions[Reply]):
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
         view = self._curator.with_note("; ".join(one.draft.description for one in pricing.questions))
-        paid = view.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
-            with answering(lambda: paid.receipt):
+            with answering():
+                paid = view.reserve(losses, query="batch")
                 for one, inquiry in zip(pricing.questions, inquiries, strict=True):
                     result = inquiry.run(paid)
                     replies.append(Reply(result, one, self.remaining))
@@ -242,7 +242,7 @@ class StatisticalDatabase(Questions[Reply]):
         chosen = []
         for number, draft in enumerate(drafts, 1):
             try:
-                chosen.append(self._choose(draft, shares, alone=alone))
+                chosen.append(self._choose(draft, shares, left, alone=alone))
             except ArgumentError as error:
                 raise error if len(drafts) == 1 else error.in_question(number, draft.description) from error
             except (TypeError, ValueError) as error:
@@ -257,14 +257,14 @@ class StatisticalDatabase(Questions[Reply]):
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
         return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
-    def _choose(self, draft: Draft, shares: BudgetShares, *, alone: bool) -> tuple[Inquiry[Any], float]:
+    def _choose(self, draft: Draft, shares: BudgetShares, left: float, *, alone: bool) -> tuple[Inquiry[Any], float]:
         """Return the inquiry of a question, with Gaussian or Laplace noise, and the share of the budget that it takes.
 
         The noise is the one of smaller error for its price. Its price is the share, as the ledger adds up losses: with
         k times the noise variance a question takes about 1/k of the share, so what is compared is the variance times
         the share. In a budget with a δ that is Gaussian noise, but for a very large ε. A question that takes the whole
         budget by itself (``alone``: nothing was spent) may use all of ε for Laplace noise, which is smaller for few
-        numbers. Everything follows from public numbers.
+        numbers. Where the better one is not admitted, it is the cheaper one. Everything follows from public numbers.
         """
         gaussian = self._request(draft, shares, pure=False)
         first = gaussian.plan()
@@ -282,9 +282,10 @@ class StatisticalDatabase(Questions[Reply]):
         other = shares.share(second.losses)
         if alone and share >= WHOLE and shares.whole(second.losses):
             share, other = min(share, 1.0), min(other, 1.0)
-        if log_error(second) + math.log(other) < log_error(first) + math.log(share):
-            return second, other
-        return first, share
+        better = log_error(second) + math.log(other) < log_error(first) + math.log(share)
+        if share < other and other > left:
+            better = False
+        return (second, other) if better else (first, share)
 
     def _request(self, draft: Draft, shares: BudgetShares, *, pure: bool) -> Request[Any]:
         """Return the request of a question, at its ε or at the largest ε that its share buys; at δ = 0 if ``pure``."""
@@ -302,11 +303,10 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise self._refusal(priced, preview)
         try:
-            result = inquiry.run()
+            with answering():
+                return Reply(inquiry.run(), priced, self.remaining)
         except BudgetExceeded as error:  # somebody else has spent the rest in the meantime
             refusal = self._refusal(priced, error.preview)
-        else:
-            return Reply(result, priced, self.remaining)
         raise refusal
 
     def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:

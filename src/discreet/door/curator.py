@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.door.exit import Receipt, answering, release
+from discreet.door.exit import release
 from discreet.door.release import PublicSize, Release, as_printable
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.guarantees.caution import warn_if_weak
 from discreet.ledger import Ledger
 from discreet.ledger.book import check_text
+from discreet.ledger.unanswered import answering
 from discreet.noise import Bits, SecureBits
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan, mechanism_for
@@ -43,14 +44,12 @@ class ImmediatePayment:
     curator: Curator
     query: Question
     loss: Loss | Guarantee
-    receipt: Receipt | None = None
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
         """Return the plan, after the ledger has recorded its loss."""
         result = plan(self.loss)
         stated = self.loss if isinstance(self.loss, Guarantee) else None
-        self.receipt = self.curator._charge("spend", [result.loss], self.query.name, stated)
-        return result, self.receipt.recorded
+        return result, self.curator._charge("spend", [result.loss], self.query.name, stated)
 
 
 class Curator:
@@ -223,7 +222,7 @@ class Curator:
 
         The condition is public, and every release contains it. It depends on one row alone, as that row is declared
         (``Records.where``), so all bounds stay the same, and the budget is that of all rows. The number of remaining
-        rows is private, also under replace-one.
+        rows is private, also under replace-one. A condition that no declared row can meet is refused.
 
         Parameters
         ----------
@@ -239,7 +238,7 @@ class Curator:
         >>> curator.where("18 <= age < 65 and smokes != True").declared["where"]
         'age >= 18 and age < 65 and smokes != True'
         """
-        return self._view(self._records.where(condition))
+        return self._view(self._records.where(condition).check_condition())
 
     def on_log_scale(self, columns: Collection[str]) -> Curator:
         """Return a curator of the same rows that reads some columns, all with bounds above 0, on a log scale."""
@@ -364,9 +363,8 @@ class Curator:
         -------
         Release
         """
-        payment = ImmediatePayment(self, query, loss)
-        with answering(lambda: payment.receipt):
-            return release(self, query, payment, mechanism=mechanism, bits=bits)
+        with answering():
+            return release(self, query, ImmediatePayment(self, query, loss), mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed list of losses at once, at their exact composed cost, and return the schedule.
@@ -377,8 +375,8 @@ class Curator:
             raise ArgumentError("query", query, "a text, for the ledger")
         return Schedule(self, losses, query)
 
-    def _charge(self, kind: str, losses: Sequence[Loss], query: str, guarantee: Guarantee | None = None) -> Receipt:
-        """Record losses in the ledger as a ``"spend"`` or a ``"reserve"``, and return the receipt.
+    def _charge(self, kind: str, losses: Sequence[Loss], query: str, guarantee: Guarantee | None = None) -> bool:
+        """Record losses in the ledger as a ``"spend"`` or a ``"reserve"``, and return whether there is a ledger.
 
         Every payment passes here, so this is where a weak guarantee is warned of, before it is recorded. ``guarantee``
         is that of the losses, where the caller knows it.
@@ -393,13 +391,13 @@ class Curator:
                 f"count; write unit_type={other!r}, or the column that says whose row it is"
             )
         if self._paid is not None:
-            return Receipt(None, None, self._paid.take(losses))
+            return self._paid.take(losses)
         self._warn_if_weak(guarantee or self._stated or losses)
         if self.ledger is None:
-            return Receipt(None, None, False)
+            return False
         record = self.ledger.spend if kind == "spend" else self.ledger.reserve
-        entry = record(check_text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
-        return Receipt(self.ledger, entry, True)
+        record(check_text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
+        return True
 
     def _warn_if_weak(self, spent: Guarantee | Sequence[Loss]) -> None:
         """Warn where a guarantee, or the one of losses, is weak for the public number of units."""

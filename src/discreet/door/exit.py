@@ -12,15 +12,14 @@
 5. *wrap*: a ``Release`` is returned, with all public facts about it.
 
 If 3 or 4 fails (a missing file, a power failure), the spend stays recorded: never less is recorded than released. Where
-an error or Ctrl-C ends it, the ledger gets a mark that this entry was not answered, and the error says so
-(``answering``).
+an error or Ctrl-C ends it, the ledger gets a mark that this entry was not answered, and the error says so: what pays
+is called within ``ledger.unanswered.answering``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -32,45 +31,6 @@ from discreet.queries.question import Question
 
 if TYPE_CHECKING:
     from discreet.door.curator import Curator
-    from discreet.ledger import Ledger
-    from discreet.ledger.book import Entry
-
-
-STAYS = "stays charged to"
-
-
-class Receipt(NamedTuple):
-    """The record of a payment.
-
-    Attributes
-    ----------
-    ledger : Ledger or None
-    entry : Entry or None
-        What the ledger recorded; None where there is no ledger, or something else was paid before.
-    recorded : bool
-        Whether a ledger has recorded it.
-    """
-
-    ledger: Ledger | None
-    entry: Entry | None
-    recorded: bool
-
-
-@contextmanager
-def answering(receipt: Callable[[], Receipt | None]) -> Iterator[None]:
-    """Mark in the ledger, if the block fails, that what was paid for was not answered, and add that to the error."""
-    try:
-        yield
-    except BaseException as error:
-        paid = receipt()
-        if paid is not None and paid.ledger is not None and paid.entry is not None:
-            with suppress(OSError):  # a ledger that cannot be written any more; the first error is the one to show
-                paid.ledger.mark_unanswered(paid.entry)
-            error.add_note(
-                f"{paid.entry.query!r} was not answered, but {STAYS} {paid.entry.dataset!r}: {paid.entry.cost}, entry "
-                f"{paid.entry.number} of the ledger"
-            )
-        raise
 
 
 class Payment(Protocol):

@@ -17,10 +17,10 @@ from numbers import Real
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from discreet.door.curator import Curator
-from discreet.door.exit import answering
 from discreet.door.release import Release, describe_guarantee, describe_rows_of_releases
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss
+from discreet.ledger.unanswered import answering
 from discreet.noise import Bits
 from discreet.notebook import format_html
 from discreet.queries.question import Question
@@ -174,8 +174,8 @@ class Inquiry(Generic[Result]):
         if self.name is None:
             (loss,) = self.losses
             return self.answer(lambda question: curator.measure(question, loss, bits=self.bits))
-        schedule = curator.reserve(self.losses, query=self.name)
-        with answering(lambda: schedule.receipt):
+        with answering():
+            schedule = curator.reserve(self.losses, query=self.name)
             return self.answer(lambda question: schedule.measure(question, bits=self.bits))
 
 

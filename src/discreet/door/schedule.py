@@ -75,8 +75,7 @@ class Schedule(Prepaid):
                 raise ArgumentError(
                     "losses", UNSHOWN, f"losses under {curator.neighbors}, as the curator; got {loss!r}"
                 )
-        self.receipt = curator._charge("reserve", schedule, query)
-        self._recorded = self.receipt.recorded
+        self._recorded = curator._charge("reserve", schedule, query)
         self._curator = curator
         self._left = list(schedule)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, one_of
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.guarantees import Neighbors
@@ -62,7 +62,7 @@ class TargetedEstimator(PrivateEstimator):
     _example_column: ClassVar[str]
     _accepts_balls: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, at a cost of ``epsilon`` and ``delta``.
 
         Parameters
@@ -149,9 +149,7 @@ class TargetedEstimator(PrivateEstimator):
         """Return records of a file or a Dask collection with the declared bounds and target."""
         names = column_names(X)
         if name not in names:
-            raise ArgumentError(
-                "y", name, f"the name of the column of {self._target_noun}, one of {format_names(names)}"
-            )
+            raise ArgumentError("y", name, f"the name of the column of {self._target_noun}, {one_of(name, names)}")
         others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
         columns = dict(zip(others, self._numbers(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
@@ -189,7 +187,7 @@ def _take_target(X: Any, name: str, holds: str) -> tuple[Any, Any]:
             "Curator, or a file",
         )
     if name not in frame.columns:
-        raise ArgumentError("y", name, f"the name of the column of {holds}, one of {format_names(frame.columns)}")
+        raise ArgumentError("y", name, f"the name of the column of {holds}, {one_of(name, frame.columns)}")
     return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
 
 
@@ -211,7 +209,7 @@ class LabelledEstimator(TargetedEstimator):
     ) -> tuple[Curator, str, tuple[Any, ...]]:
         """Return a curator whose first column of categories has the labels, that column's name, and the labels."""
         if name not in curator.category_columns:
-            raise ArgumentError("y", name, f"a column of categories, one of {format_names(curator.category_columns)}")
+            raise ArgumentError("y", name, f"a column of categories, {one_of(name, curator.category_columns)}")
         declared = curator.categories[curator.category_columns.index(name)]
         if labels is None and self.classes is not None and self._category().values != declared:
             raise ArgumentError("classes", self.classes, f"None, or the declared values of {name!r}")

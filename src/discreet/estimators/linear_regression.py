@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names
+from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, one_of
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.coefficient_table import CoefficientInference
@@ -171,7 +171,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         if self.neighbors is not None and Neighbors.parse(self.neighbors) is not curator.neighbors:
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
-            raise ArgumentError("y", name, f"a numeric column, one of {format_names(curator.columns)}")
+            raise ArgumentError("y", name, f"a numeric column, {one_of(name, curator.columns)}")
         curator = curator.only(curator.columns)
         target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
         if not features:

@@ -32,7 +32,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, proba
 from discreet.door import Curator, Release
 from discreet.estimators.base import as_curator
 from discreet.estimators.gaussian_classifier import GaussianClassifier
-from discreet.estimators.labelled import LabelledEstimator
+from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors
 from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
@@ -116,6 +116,7 @@ def private_metric(
         raise ArgumentError("grid", UNSHOWN, "None, since only metric='auc' has a grid")
     X = as_curator(X)
     own = isinstance(X, Curator | Records)
+    check_has_bounds(model, own)
     shell = clone(model).set_params(
         neighbors=model.neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
         random_state=random_state,
@@ -147,6 +148,18 @@ def private_metric(
     release = curator.stating(spent).measure(query, loss, bits=bits)
     value, error, interval = _ANSWERS[metric](query, release)
     return PrivateMetric(metric, value, labels, error, spent if bits is None else None, release, interval)
+
+
+def check_has_bounds(model: Any, own: bool) -> None:
+    """Raise where neither the rows nor the model have bounds: those of a curator are not the model's own."""
+    if not own and model.bounds is None:
+        target = ", the name of the target's column" if isinstance(model, TargetedEstimator) else ""
+        raise ArgumentError(
+            "X",
+            UNSHOWN,
+            "a Curator or a StatisticalDatabase, since the model was fitted to one and has no bounds for other rows",
+            write=f"private_score(model, Curator(X, schema=…){target}, …)",
+        )
 
 
 def _features(model: Any, X: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from discreet.arguments import UNSHOWN, ArgumentError, choice, iterable, positive, probability
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, private_metric
+from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, check_has_bounds, private_metric
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
@@ -83,7 +83,8 @@ def private_score(
         Fitted. The scores of several models are one release, by which to choose between them. Score rows other than
         those that the model was fitted to.
     X : Curator, Records, array, data frame, path or Dask collection
-        As in ``fit``. The model's bounds are used where X has none of its own.
+        As in ``fit``. The model's bounds are used where X has none of its own. A model that was fitted to a curator or
+        a database has none, and needs one here.
     y : array, or str
         With ``metric``: the labels or the target, as in ``fit``.
     epsilon, delta : float
@@ -151,6 +152,7 @@ def private_score(
         )
     mixtures = [one._density if hasattr(one, "_density") else one._components for one in models]
     own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
+    check_has_bounds(models[0], own)
     shell = clone(models[0]).set_params(
         bounds=None if own else models[0].bounds,
         neighbors=models[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,

@@ -8,8 +8,9 @@ queries or noise.
 
 Where to look: ``ledger`` has the class ``Ledger`` and its methods, ``dataset_limits`` what a limit admits and what is
 left of it, ``privacy_filters`` why a limit holds. ``book`` has the chain of entries, ``history`` shows them,
-``refusals`` what would fit in place of a refused spend, ``new_budgets`` where people may get a second budget,
-``address`` where a ledger is, and ``storage`` writes it to the disk.
+``unanswered`` marks what was paid and not answered. ``refusals`` has what would fit in place of a refused spend,
+``new_budgets`` where people may get a second budget, ``address`` where a ledger is, and ``storage`` writes it to the
+disk.
 """
 
 from discreet.ledger.book import ChainError, Entry, LedgerError

@@ -374,6 +374,11 @@ class Book:
         self.head = (entry.number, entry.hash)
         return entry
 
+    def has(self, entry: Entry) -> bool:
+        """Return whether this entry is in the record."""
+        there = f"SELECT 1 FROM {_ENTRIES} WHERE number = ? AND hash = ?"
+        return self._execute(there, entry.number, entry.hash).fetchone() is not None
+
     def entries(self, dataset: str | None = None) -> Iterator[Entry]:
         """Return the entries, all or those of one data set, in order.
 

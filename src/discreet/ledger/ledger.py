@@ -42,6 +42,7 @@ from discreet.ledger.book import (
 )
 from discreet.ledger.dataset_limits import Account, BudgetExceeded, Limit, Preview, Remaining
 from discreet.ledger.history import History
+from discreet.ledger.unanswered import answering
 
 if TYPE_CHECKING:
     from discreet.ledger.storage import Storage
@@ -342,20 +343,25 @@ class Ledger:
         details = write_details({"losses": [[count, loss.to_dict()] for loss, count in asked.items()]})
         if dict(read_details(kind, details).losses) != asked:
             raise ArgumentError("losses", losses, "losses that are the same after to_dict and from_dict")
-        with self._transaction(write=True) as book:
+        with answering() as recorded, self._transaction(write=True) as book:
             account = book.account(dataset)
             account.check_unit(unit)
             if not account.admits(asked, reserve=kind == "reserve"):
                 raise BudgetExceeded(account.preview(asked))
-            return book.append((kind, dataset, who, query, unit, relation.value, details))
+            entry = book.append((kind, dataset, who, query, unit, relation.value, details))
+            recorded.append((self, entry))  # before the commit: see ``unanswered``
+            return entry
 
-    def mark_unanswered(self, entry: Entry) -> Entry:
+    def mark_unanswered(self, entry: Entry) -> Entry | None:
         """Record that what an entry paid for was not answered: an error or Ctrl-C came first. It stays charged.
 
-        ``history`` shows it. A process that is killed cannot leave this mark.
+        ``history`` shows it. Returns the mark; or None where the entry is not in the record, since its commit failed. A
+        process that is killed cannot leave this mark.
         """
         details = write_details({"entry": entry.number, "losses": []})
         with self._transaction(write=True) as book:
+            if not book.has(entry):
+                return None
             columns = (UNANSWERED, entry.dataset, entry.who, entry.query, entry.unit, entry.relation, details)
             return book.append(columns)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, axes, positive
+from discreet.arguments import ArgumentError, axes, naming_arguments, positive
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.caution import WEAK, PlanningWarning, guarantee_caution
 from discreet.planning.formula import Formula
@@ -137,6 +137,7 @@ class EpsilonPlan:
         return "\n".join(lines)
 
 
+@naming_arguments
 def plan(
     what: Any,
     n: int,

@@ -14,6 +14,7 @@ from discreet.arguments import ArgumentError, integer, positive
 from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
+from discreet.records.declared.possible_rows import check_possible
 from discreet.records.gap_reading import GapReading
 from discreet.records.reading import Block, Reading
 from discreet.records.sources.source import Kernel, Source
@@ -165,6 +166,15 @@ class Records:
         text = str(condition) if isinstance(condition, Condition) else condition  # codes are those of these records
         numbers = dict(zip(self.columns, self.scales, strict=True))
         return self._read(self._source.reading.where(Condition.parse(text, numbers, declared)))
+
+    def check_condition(self) -> Records:
+        """Return the same rows; raise where by what is declared no row can meet their condition (``possible_rows``)."""
+        reading = self._source.reading
+        if reading.condition is not None:
+            bounds = reading.bounds.intervals() if isinstance(reading.bounds, Box) else ()
+            sizes = {name: len(category.values) for name, category in reading.categories.items()}
+            check_possible(reading.condition, dict(zip(reading.numbers, bounds, strict=False)), sizes)
+        return self
 
     def on_log_scale(self, names: Collection[str]) -> Records:
         """Return the same rows, of which queries see the logarithms of some columns.

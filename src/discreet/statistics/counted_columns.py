@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer
+from discreet.arguments import ArgumentError, choice, integer, one_of
 from discreet.door import Curator
 from discreet.queries.adaptors import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
@@ -167,7 +167,7 @@ def name_column(argument: str, column: Any, curator: Curator) -> str:
         return named[0]
     if isinstance(column, str):
         if column not in named:
-            raise ArgumentError(argument, column, f"a declared column, one of {', '.join(map(repr, named))}")
+            raise ArgumentError(argument, column, f"a declared column, {one_of(column, named)}")
         return column
     return curator.columns[place_of(argument, column, curator.columns)]
 

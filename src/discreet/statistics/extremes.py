@@ -48,6 +48,8 @@ class Extreme(Quantile):
         The level of the quantile that was drawn.
     """
 
+    _for_population: ClassVar[str | None] = None  # its intervals are worst-case ones
+
     @property
     def about(self) -> str:
         """What was drawn, in words."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from discreet.arguments import ArgumentError, format_names, probability
+from discreet.arguments import ArgumentError, one_of, probability
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import BoundedRangeLoss, Loss
@@ -179,7 +179,7 @@ def mode(
     if column is None and len(known) == 1:
         column = known[0]
     if not isinstance(column, str) or column not in known:
-        raise ArgumentError("column", column, f"a declared column of categories, one of {format_names(known)}")
+        raise ArgumentError("column", column, f"a declared column of categories, {one_of(column, known)}")
     grouping = name_groups(by, curator)
     if column in grouping:
         raise ArgumentError("by", by, f"other columns than {column!r}, whose mode is asked for")

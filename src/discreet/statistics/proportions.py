@@ -22,7 +22,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, suggest_name
+from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, one_of
 from discreet.door import Curator, Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
@@ -146,7 +146,7 @@ def _condition_of(curator: Curator, column: Any, of: Any) -> Condition:
     if column not in curator.columns:
         if not any(symbol in column for symbol in "<>=") and " in " not in column:
             names = (*curator.columns, *curator.category_columns)
-            more = f"a condition, or a declared column, one of {format_names(names)}{suggest_name(column, names)}"
+            more = f"a condition, or a declared column, {one_of(column, names)}"
             raise ArgumentError("column", column, more)
         categories = dict(zip(curator.category_columns, curator.categories, strict=True))
         return Condition.parse(column, scales, categories)

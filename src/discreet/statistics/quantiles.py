@@ -73,6 +73,7 @@ class Quantile(Statistic):
     _several: bool  # whether there is an axis of levels
 
     _kind: ClassVar[str] = "location"
+    _for_population: ClassVar[str | None] = "interval_kind='approximate' when you ask"
 
     def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and, where it was drawn, its interval."""
@@ -114,8 +115,8 @@ class Quantile(Statistic):
             raise ArgumentError(
                 "of",
                 "population",
-                "of='rows', since worst-case intervals say nothing of the density of the rows; ask again",
-                write="interval_kind='approximate'",
+                "of='rows', since worst-case intervals say nothing of the density of the rows",
+                write=self._for_population,
             )
         return self._spanned(self._spans, level, population=True)
 
@@ -566,7 +567,7 @@ def quantiles(
     True
     """
     if isinstance(levels, str):
-        raise ArgumentError("levels", levels, "numbers from 0 to 1; they come before the column")
+        raise ArgumentError("levels", levels, "numbers from 0 to 1", write="levels=[0.25, 0.5, 0.75], for example")
     options: dict[str, Any] = {
         "levels": _check_levels("levels", levels),
         "step": step,

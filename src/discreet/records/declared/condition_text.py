@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.arguments import ArgumentError, Verbatim, suggest_name
+from discreet.arguments import ArgumentError, Verbatim, nearest_name, suggest_name
 from discreet.records.cells import category_key, read_date
 from discreet.records.declared.conditions import (
     MOST_CHARACTERS,
@@ -158,13 +158,14 @@ class Parser:
                 return join_conditions(And, [self._compared(*pair, sign) for pair, sign in pairs])
             case ast.Name():
                 column = self._column(node)
-                raise self._error("a comparison, not a column alone", f"write {self._example(column, -1)}")
-            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() | ast.BitXor()) | ast.UnaryOp(op=ast.Invert()):
-                raise self._error("the words and, or, not between comparisons", "write age > 18 and sex == 'female'")
+                last = self._categories.get(column, ())[-1:]
+                raise self._error("a comparison, not a column alone", f"write {self._example(column, *last)}")
+        self._check_words(node)
         raise self._error("comparisons of declared columns, joined by and, or, not")
 
     def _compared(self, left: ast.expr, right: ast.expr, sign: ast.cmpop) -> Condition:
         """Return one comparison of a chain."""
+        self._check_words(left, right)
         if isinstance(sign, ast.In | ast.NotIn):
             return self._listed(left, right, isinstance(sign, ast.In))
         self._left -= 1
@@ -221,15 +222,13 @@ class Parser:
         known = {category_key(value): code for code, value in enumerate(declared)}
         codes = set()
         for node in nodes:
-            if isinstance(node, ast.BinOp):  # & and | bind more tightly than == does
-                raise self._error("the words and, or, not between comparisons", "write age > 18 and sex == 'female'")
             value = _literal(node)
             code = None if value is None else known.get(category_key(value))
             if code is None:
                 values = ", ".join(map(repr, declared))
                 raise self._error(
                     f"one of the values that are declared for {column!r}, which are {values}",
-                    f"write {self._example(column)}",
+                    f"write {self._example(column, value)}",
                 )
             codes.add(code)
         places = tuple(sorted(codes))
@@ -263,10 +262,25 @@ class Parser:
             )
         return name
 
-    def _example(self, column: str, place: int = 0) -> str:
-        """Return a comparison of a column, of categories with the one in this place."""
-        other = "2023-01-31" if self._kinds[column] == "date" else 1
-        return f"{quote_name(column)} == {self._categories[column][place] if column in self._categories else other!r}"
+    def _example(self, column: str, value: Any = None) -> str:
+        """Return a comparison of a column, of categories with the declared one that is most similar to a value."""
+        if column in self._categories:
+            declared = {str(one): one for one in self._categories[column]}
+            near = str(value) if str(value) in declared else nearest_name(value, declared)
+            other = declared[near or next(iter(declared))]
+        else:
+            other = "2023-01-31" if self._kinds[column] == "date" else 1
+        return f"{quote_name(column)} == {other!r}"
+
+    def _check_words(self, *nodes: ast.expr) -> None:
+        """Raise where comparisons are joined as arrays are; & and | bind more tightly than a comparison does."""
+        for node in nodes:
+            match node:
+                case ast.BinOp(op=ast.BitAnd() | ast.BitOr() | ast.BitXor()) | ast.UnaryOp(op=ast.Invert()):
+                    raise self._error(
+                        "the words and, or, not between comparisons",
+                        "write and, or, not, for example age > 18 and sex == 'female'",
+                    )
 
     def _as_a_name(self, *nodes: ast.expr) -> str:
         """Return what to write where a string is the name of a column."""
@@ -281,10 +295,8 @@ class Parser:
         columns = [name for name in names if name in self._categories]
         for name in names:
             if columns and name not in self._kinds:
-                value = {"true": True, "false": False}.get(name.lower(), name)
                 raise self._error(
-                    f"a declared value of {columns[0]!r}, text in quotes",
-                    f"write {quote_name(columns[0])} == {value!r}",
+                    f"a declared value of {columns[0]!r}, text in quotes", f"write {self._example(columns[0], name)}"
                 )
 
 
