@@ -267,10 +267,10 @@ class MeanCrosstab(Crosstab):
             low, high = (_own_units(np.clip(end, -1.0, 1.0), self._scale) for end in ends)
             yield name, np.minimum(low, value), np.maximum(high, value)
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each mean whether noise has drowned it: every value within the bounds may be that of the rows."""
-        (low, high), (least, most) = self.interval(level), self._scale.own_ends
-        return (low <= least) & (high >= most)
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """The bounds of the column."""
+        return self._scale.own_ends
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each mean of these rows, clipped to the bounds, as ``Mean.interval`` does."""

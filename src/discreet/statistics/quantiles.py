@@ -92,6 +92,11 @@ class Quantile(Statistic):
         """
         return super().interval(level, of)
 
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """The bounds of the column; nothing is compared with them where no interval was drawn."""
+        return None if self.ends is None else super()._possible
+
     def _check_level(self, level: float) -> None:
         if self.ends is None or self.level is None:
             raise ValueError("interval=None: no interval was drawn; write for example median(…, interval=0.95)")
@@ -151,6 +156,12 @@ class QuantileRange(Quantile):
     def _each_level(self, level: float) -> float:
         """Return the level by the union bound, since both intervals must hold."""
         return (1.0 + level) / 2.0
+
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """From 0 to the width of the bounds."""
+        (scale,) = self._scales
+        return None if self.ends is None else (0.0, scale.high - scale.low)
 
     def _ordered(self, low: Array, high: Array, levels: tuple[float, ...]) -> tuple[Any, Any]:
         """Return the ends of the distance."""

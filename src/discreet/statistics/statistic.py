@@ -24,7 +24,7 @@ from discreet.notebook import format_cell, format_html
 from discreet.plots import Plot
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
-from discreet.statistics.request import ColumnRequest, reshape_values
+from discreet.statistics.request import ColumnRequest, reshape_values, unwrap
 from discreet.statistics.statistic_plots import label_text, plot_numbers
 
 Array = NDArray[np.float64]
@@ -133,12 +133,26 @@ class Statistic(Answer):
         more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
         return (f"drowned by noise: {', '.join(several)}{more}",)
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each number of ``value`` whether noise has drowned it, so that its interval has all that may be.
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """The least and the greatest number that the declarations allow; None where they allow any."""
+        if self._kind != "location" or not self._scales:
+            return None
+        least, most = np.array([scale.own_ends for scale in self._scales]).T
+        return (float(least[0]), float(most[0])) if self.single else (least, most)
 
-        Only means, correlations and survival curves say so; for other answers look at the interval.
+    def drowned(self, level: float = 0.95, of: str | None = None) -> Any:
+        """Return for each number of ``value`` whether noise has drowned it: its interval has all that may be.
+
+        ``level`` and ``of`` are those of ``interval``. What may be follows from the declarations: a mean or a quantile
+        lies within the bounds of its column, a share within [0, 1], a variance below a quarter of the squared width of
+        the bounds. Numbers of rows and sums have no such limits, and are never called drowned.
         """
-        return np.zeros(np.shape(self.value), dtype=np.bool_)
+        lost = np.zeros(np.shape(self.value), dtype=np.bool_)
+        if self._possible is None:
+            return lost
+        (low, high), (least, most) = self.interval(level, of), self._possible
+        return lost | ((low <= least) & (high >= most) & (np.asarray(least) < most))
 
     def _describe_interval(self, place: tuple[int, ...], low: float, high: float) -> str:
         """Return the name of a number, and its interval: "age of north in [0, 120]"."""
@@ -184,10 +198,15 @@ class Statistic(Answer):
             population, where the rows are a random sample of it. It accounts for noise and sampling. Where the releases
             do not allow it, the error says what to ask for.
         """
-        probability("level", level)
-        if self._choose_of(of) == "rows":
-            return self._rows_interval(level)
-        return self._population_interval(level)
+        low, high = self._find_interval(probability("level", level), self._choose_of(of))
+        if self._possible is None:
+            return low, high
+        # The truth is possible, so an interval that holds it still does when it is cut to what is.
+        return unwrap(np.clip(low, *self._possible)), unwrap(np.clip(high, *self._possible))
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        """Return the interval for the rows or the population, before it is cut to what is possible."""
+        return self._rows_interval(level) if of == "rows" else self._population_interval(level)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return the interval for the rows; the level is checked."""
@@ -241,14 +260,15 @@ class Statistic(Answer):
         """
         value, axes = np.asarray(self.value), self._axes()
         low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level, of))
-        about = self._about_cells(of)
+        about, lost = self._about_cells(of), self.drowned(level, of)
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
             shown = self._group_cells(labels.pop("group")) if "group" in labels else {}
             numbers = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
             ends = {name: self._show_number(number, labels) for name, number in numbers.items()}
-            rows.append(shown | labels | self._extra_cells(labels) | ends | about)
+            drowned = {} if self._possible is None else {"drowned": bool(lost[place])}
+            rows.append(shown | labels | self._extra_cells(labels) | ends | drowned | about)
         return rows
 
     def _about_cells(self, of: str | None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits, NoiseDistribution
@@ -192,6 +192,7 @@ class Association(HypothesisTest):
     crosstab: CrossTab
 
     takes_categories: ClassVar[bool] = True
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
     speaks_of_population: ClassVar[bool] = True
 
     @cached_property
@@ -225,8 +226,10 @@ class Association(HypothesisTest):
         of : str
             "rows" accounts for the noise alone, "population" for the sampling of rows too.
         """
-        sampled = self._choose_of(of) == "population"
-        return self.crosstab.interval(probability("level", level), sampled=sampled)
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        return self.crosstab.interval(level, sampled=of == "population")
 
     def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return one row, with Cramér's V, its interval and the p-value; ``counts`` has the cross-tab."""

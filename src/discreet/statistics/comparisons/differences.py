@@ -80,6 +80,12 @@ class Difference(GroupComparison):
         """
         return super().interval(level, of)
 
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """Both signs of the largest difference."""
+        most = self.contrasts[0].limit * self.width
+        return -most, most
+
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         low, high = contrast.interval(level, of)
         return low * self.width, high * self.width

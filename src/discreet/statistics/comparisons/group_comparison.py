@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Curator
 from discreet.statistics.comparisons.contrasts import Contrast
 from discreet.statistics.groups import By, name_groups
@@ -62,9 +62,10 @@ class GroupComparison(HypothesisTest):
         of : str
             "rows" accounts for the noise alone, "population" for the sampling of rows too.
         """
-        probability("level", level)
-        about = self._choose_of(of)
-        ends = [self._ends(contrast, level, about) for contrast in self.contrasts]
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        ends = [self._ends(contrast, level, of) for contrast in self.contrasts]
         low, high = (self._each(list(side)) for side in zip(*ends, strict=True))
         return low, high
 

@@ -16,7 +16,7 @@ the quantile of the absolute error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,8 @@ class RankTest(GroupComparison):
 
     compared: tuple[Any, Any]
     between: str
+
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         return rank_interval(contrast, level, of == "population")

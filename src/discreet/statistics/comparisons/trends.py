@@ -88,6 +88,12 @@ class Trend(GroupComparison):
         """
         return super().interval(level, of)
 
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """Both signs of the largest slope; infinite for rates."""
+        most = self.contrasts[0].limit * self.width
+        return -most, most
+
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         low, high = contrast.interval(level, of)
         return low * self.width, high * self.width

@@ -85,7 +85,15 @@ class LogRank(HypothesisTest):
 
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each difference of restricted means; ``of`` is as in ``Survival.interval``."""
-        population = self._choose_of(of) == "population"
+        return super().interval(level, of)
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """Both signs of the limit of the restricted means."""
+        return -self.until, self.until
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        population = of == "population"
         _, low, high = self._life.difference_interval(self.edges, self.until, level, population=population)
         return (low.item(), high.item()) if low.size == 1 else (low, high)
 

@@ -108,6 +108,7 @@ class Survival(Statistic):
         return unwrap(values if self.groups is not None else values[0])
 
     speaks_of_population: ClassVar[bool] = True
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def at_risk(self) -> Any:
@@ -130,7 +131,10 @@ class Survival(Statistic):
             population that the rows are an independent sample of (Greenwood's variance, and the noise). Where a person
             has several rows, these are not independent, and the interval is too narrow. Neither accounts for the grid.
         """
-        low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        low, high = self._life.curve_interval(level, population=of == "population")
         return self._of_groups(low), self._of_groups(high)
 
     @property
@@ -198,14 +202,13 @@ class Survival(Statistic):
             shown = [f"{label_text(label)} {one}" for label, one in zip(self.groups, shown, strict=True)]
         return f"survival of {self.columns[0]} at {self.edges[-1]:.6g}: {', '.join(shown)}"
 
-    def drowned(self, level: float = 0.95) -> Any:
+    def drowned(self, level: float = 0.95, of: str | None = None) -> Any:
         """Return for each edge whether noise has drowned the curve there.
 
         That is where too few rows are at risk for the noise, so that the curve is held constant and its interval goes
         down to 0 (``known_until``), or where the interval has all shares from 0 to 1.
         """
-        low, high = (np.atleast_2d(end) for end in self.interval(level, of="rows"))
-        lost = (low <= 0.0) & (high >= 1.0)
+        lost = np.atleast_2d(super().drowned(level, of))
         lost[:, 1:] |= ~self._life.known
         return lost.reshape(np.shape(self.value))
 
