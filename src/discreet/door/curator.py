@@ -117,6 +117,7 @@ class Curator:
     _records: Records
     _at_most: int
     _who: str | None
+    _chosen: frozenset[str] | None = None
     _note_text: str | None = None
     _paid: Schedule | None = None
     _stated: Guarantee | None = None
@@ -216,7 +217,12 @@ class Curator:
 
         A row with a missing value in another column then counts. Statistics use this themselves.
         """
-        return self._view(self._records.only(columns))
+        return self._view(self._records.only(columns), _chosen=frozenset(columns))
+
+    @property
+    def chosen(self) -> frozenset[str] | None:
+        """The columns that ``only`` named; None where nobody chose some."""
+        return self._chosen
 
     def where(self, condition: str | Condition) -> Curator:
         """Return a curator of the same name and ledger in which only rows that satisfy a condition count.

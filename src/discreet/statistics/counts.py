@@ -146,7 +146,7 @@ class Counts(Statistic):
         return total * low, total * high
 
     def _shown_with_rows(self) -> str:
-        return describe_count(self._shown(), self.release.declared)
+        return "; ".join([describe_count(self._shown(), self.release.declared), *self.notes])
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes = super()._axes()

@@ -102,6 +102,10 @@ class Crosstab(Statistic):
         return {one.name: tuple(one.cells) for one in self._counted}
 
     @property
+    def _asked_columns(self) -> set[str]:
+        return super()._asked_columns | {*self.axes}
+
+    @property
     def labels(self) -> tuple[tuple[Any, ...], ...]:
         """The labels of rows and columns."""
         return tuple(self.axes.values())
@@ -193,7 +197,7 @@ class Crosstab(Statistic):
         if not margins:
             return rows
         ends, names = {name: (low, high) for name, low, high in self._ends(level)}, [name for name, _ in self._axes()]
-        about = {} if self.which_rows is None else {"which_rows": self.which_rows}
+        about, possible = self._about_cells(of), self._possible
         first, second = (list(one.cells) for one in self._counted)
         over: dict[str, list[tuple[Any, Any]]] = {
             "rows": [(label, None) for label in first],
@@ -208,11 +212,13 @@ class Crosstab(Statistic):
                     named = dict(zip(names[-2:], pair, strict=True))
                     shown = [self._show_number(number, {}) for number in numbers]
                     cells = dict(zip(("value", "low", "high"), shown, strict=True))
+                    if possible is not None:
+                        cells["drowned"] = numbers[1] <= possible[0] and numbers[2] >= possible[1]
                     rows.append(whose | named | self._extra_cells({}) | cells | about)
         return rows
 
     def _shown_with_rows(self) -> str:
-        return describe_count(self._shown(), self.release.declared)
+        return "; ".join([describe_count(self._shown(), self.release.declared), *self.notes])
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes: list[tuple[str, Sequence[Any]]] = [] if self.groups is None else [("group", self.groups)]

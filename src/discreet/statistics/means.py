@@ -86,7 +86,9 @@ class Mean(Statistic):
     @property
     def _possible(self) -> tuple[Any, Any]:
         """The bounds to which rows were clipped."""
-        least, most = (np.concatenate([np.asarray(getattr(box, end)) for box in self.bounds]) for end in ("low", "high"))
+        least, most = (
+            np.concatenate([np.asarray(getattr(box, end)) for box in self.bounds]) for end in ("low", "high")
+        )
         return (float(least[0]), float(most[0])) if self.single else (least, most)
 
     def _describe_cut(self, scale: ColumnScale, box: Box) -> str:

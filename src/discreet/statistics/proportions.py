@@ -55,6 +55,11 @@ class Proportion(Statistic):
 
     _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
+    @property
+    def _asked_columns(self) -> set[str]:
+        """The columns of the condition, which are all that were read."""
+        return {*(self.release.declared.get("columns") or ())}
+
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each share of these rows that holds it with this probability.
 

@@ -79,7 +79,7 @@ class Quantile(Statistic):
         if self.ends is not None:
             return super().table(level, of)
         rows = replace(self, ends=(self.value, self.value), level=0.95, _spans=None).table(level=0.0)
-        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in rows]
+        return [{name: cell for name, cell in row.items() if name not in ("low", "high", "drowned")} for row in rows]
 
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each quantile that holds it with this probability.
@@ -310,6 +310,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             rows=np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
             clusters=setting.max_rows,
             grid=(self.scales[0].low, self.scales[0].high, self.step),
+            candidates=self._last + 1,
         )
 
     @property

@@ -120,11 +120,11 @@ class Covariance(Statistic):
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each value that holds it with about this probability.
 
-        It is cut to what is possible within the declared bounds: a variance is at most a quarter of their squared
-        width. With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
+        With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
         direct method it holds with at least this probability. With ``of="population"`` it is about the population from
         which they were sampled, and accounts for the sampling too; this needs ``population=True`` when it is asked for.
-        Neither accounts for clipping.
+        It is cut to what is possible within the declared bounds: a variance is at most a quarter of their squared
+        width. Neither accounts for clipping.
         """
         return super().interval(level, of)
 

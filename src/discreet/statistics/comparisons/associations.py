@@ -193,7 +193,6 @@ class Association(HypothesisTest):
 
     takes_categories: ClassVar[bool] = True
     _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    speaks_of_population: ClassVar[bool] = True
 
     @cached_property
     def p_value(self) -> float:

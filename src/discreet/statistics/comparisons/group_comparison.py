@@ -37,7 +37,6 @@ class GroupComparison(HypothesisTest):
     contrasts: tuple[Contrast, ...]
 
     takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
 
     @cached_property
     def p_value(self) -> Any:

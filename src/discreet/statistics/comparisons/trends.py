@@ -76,6 +76,10 @@ class Trend(GroupComparison):
 
     _kind: ClassVar[str] = "spread"
 
+    @property
+    def _asked_columns(self) -> set[str]:
+        return super()._asked_columns | {self.over}
+
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each slope that holds it with about this probability.
 
@@ -89,10 +93,10 @@ class Trend(GroupComparison):
         return super().interval(level, of)
 
     @property
-    def _possible(self) -> tuple[float, float]:
-        """Both signs of the largest slope; infinite for rates."""
+    def _possible(self) -> tuple[float, float] | None:
+        """Both signs of the largest slope, from one bound to the other; rates have none."""
         most = self.contrasts[0].limit * self.width
-        return -most, most
+        return (-most, most) if np.isfinite(most) else None
 
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         low, high = contrast.interval(level, of)
