@@ -137,7 +137,7 @@ def test_a_frame_has_the_rows_of_the_table(name):
 def test_a_reply_is_a_frame_too(tmp_path):
     answered = reply(tmp_path, lambda db: db.mean("age", by=GROUPS))
     frame = answered.to_frame(0.9)
-    assert list(frame.columns) == ["ward", "sex", "value", "low", "high", "which_rows"]
+    assert list(frame.columns) == ["ward", "sex", "value", "low", "high", "drowned", "which_rows"]
     pd.testing.assert_frame_equal(pd.DataFrame(answered), answered.to_frame())
     assert (answered.to_frame()["low"] < frame["low"]).all()
 
