@@ -128,3 +128,30 @@ def test_a_median_of_equal_values_has_a_narrow_interval(step, bounds):
         assert low <= (4.0 if step else 3.0 + 1e-6)
         assert high >= (4.0 if step else 3.0 - 1e-6)
         assert high - low <= 1.0
+
+
+def test_bins_of_categories_are_refused():
+    how = {"epsilon": 1.0, "schema": SCHEMA}
+    for ask in (
+        lambda: statistics.histogram.plan(VISITS, "arm", bins=3, **how),
+        lambda: statistics.histogram.plan(VISITS, ["arm", "stay"], bins={"arm": 3}, **how),
+        lambda: statistics.crosstab.plan(VISITS, "arm", "back", bins=3, **how),
+        lambda: statistics.chi_square.plan(VISITS, "back", by="arm", bins=3, **how),
+        lambda: statistics.rank_test.plan(VISITS, "back", between="arm", bins=3, **how),
+    ):
+        with pytest.raises(ValueError, match="categories are counted one by one"):
+            ask()
+    assert statistics.histogram(VISITS, ["arm", "stay"], bins=4, **how)["stay"].value.shape == (4,)
+
+
+def test_what_is_shown_names_bins_and_what_is_compared():
+    how = {"epsilon": 5.0, "schema": SCHEMA}
+    assert "{'[0, 30)': " in repr(statistics.histogram(VISITS, "stay", bins=2, **how))
+    assert "Cramér's V of stay in 10 bins and arm" in repr(statistics.chi_square(VISITS, "stay", by="arm", **how))
+    labels = {
+        "stay, new less old": statistics.difference(VISITS, "stay", between="arm", **how),
+        "change of stay a year": statistics.trend(VISITS, "stay", over="day", **how),
+        "Cramér's V of back and arm": statistics.chi_square(VISITS, "back", by="arm", **how),
+    }
+    for label, answer in labels.items():
+        assert answer.plot().get_xlabel() == label

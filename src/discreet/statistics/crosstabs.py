@@ -217,6 +217,9 @@ class Crosstab(Statistic):
                     rows.append(whose | named | self._extra_cells({}) | cells | about)
         return rows
 
+    def _show_cells(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {name: "total" if cell is None else cell for name, cell in row.items()}
+
     def _shown_with_rows(self) -> str:
         return "; ".join([describe_count(self._shown(), self.release.declared), *self.notes])
 
@@ -436,7 +439,7 @@ def crosstab(
     *,
     epsilon: float,
     delta: float = 0.0,
-    bins: Any = 10,
+    bins: Any = None,
     by: By | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
@@ -487,7 +490,7 @@ def crosstab(
             raise ArgumentError("values", values, "a column of numbers, and this one has categories; leave it out")
         asked = curator.columns[place_of("values", values, curator.columns)]
     curator = curator.only([*pair, *grouping, *([] if asked is None else [asked])])
-    widths = bins_of(bins, pair)
+    widths = bins_of(bins, pair, curator)
     first, second = (CountedColumn.of(name, widths[name], curator) for name in pair)
     place = None if asked is None else curator.columns.index(asked)
     return CrosstabRequest(

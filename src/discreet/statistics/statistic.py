@@ -355,6 +355,11 @@ class Statistic(Answer):
         return plot_numbers(self, level, of)
 
     @property
+    def _axis_label(self) -> str:
+        """The label of the axis of a plot."""
+        return ", ".join(self.columns)
+
+    @property
     def _level(self) -> float:
         """The level of the intervals that are shown, where none is given."""
         return 0.95
@@ -390,8 +395,8 @@ class Statistic(Answer):
             values = self.to_dict()
             shown = _round_values(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
-        labels = self.groups if self.groups is not None else getattr(self, "labels", None)
-        labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
+        labels = [self.groups, getattr(self, "labels", None), getattr(self, "bin_labels", None)]
+        labelled = any(one is not None for one in labels) and 0 < np.size(self.value) <= MOST_SHOWN
         shown = str(_round_values(self.to_dict())) if labelled else super()._shown()
         if self._kind == "amount" or kinds <= {"linear"}:
             return shown

@@ -33,8 +33,9 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.question import Query
+from discreet.scales import column_scales
 from discreet.statistics.comparisons.contrasts import DRAWS, SEED
-from discreet.statistics.counted_columns import CountedColumn, name_column
+from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.hypothesis_tests import HypothesisTest
 from discreet.statistics.request import Request, statistic
@@ -235,7 +236,14 @@ class Association(HypothesisTest):
         return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
-        return f"Cramér's V {self.value:.3g}, {self._describe_p_values()}"
+        return f"{self._axis_label} {self.value:.3g}, {self._describe_p_values()}"
+
+    @property
+    def _axis_label(self) -> str:
+        """What is measured, and in how many bins a column of numbers or dates was counted."""
+        column, *others = self.columns
+        binned = f" in {len(self.column_labels)} bins" if column in column_scales(self.release.declared) else ""
+        return f"Cramér's V of {column}{binned} and {', '.join(others)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +295,7 @@ def chi_square(
     column: Any = None,
     *,
     by: By,
-    bins: Any = 10,
+    bins: Any = None,
     epsilon: float,
     delta: float = 0.0,
     bits: Bits | None = None,
@@ -303,8 +311,8 @@ def chi_square(
         A declared column of categories, or of numbers or dates in ``bins``.
     by : str or list of str
         The other column of categories; of several, their combinations.
-    bins : int, sequence, or str
-        For numbers and dates, as in ``histogram``.
+    bins : int, sequence, or str, optional
+        For numbers and dates, as in ``histogram``: ten of equal width by default.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -330,7 +338,7 @@ def chi_square(
     if not grouping or column in grouping:
         raise ArgumentError("by", by, "another column of categories than the one that is counted")
     curator = curator.only([column, *grouping])
-    counted = CountedColumn.of(column, bins, curator)
+    counted = CountedColumn.of(column, bins_of(bins, [column], curator)[column], curator)
     query, labels = counted.count(curator), tuple(counted.cells)
     groups = Groups.of(grouping, curator)
     assert groups is not None

@@ -93,6 +93,12 @@ class Difference(GroupComparison):
     def _compared_cells(self) -> dict[str, Any]:
         return compared_cells(self.compared)
 
+    @property
+    def _axis_label(self) -> str:
+        first, second = self.compared
+        share = "" if self.of is None else f"share of {self.of} of "
+        return f"{share}{self.columns[0]}, {first} less {second}"
+
     def _shown(self) -> str:
         first, second = self.compared
         return f"{super()._shown()} ({first} less {second}), {self._describe_p_values()}"

@@ -105,6 +105,10 @@ class Trend(GroupComparison):
     def _compared_cells(self) -> dict[str, Any]:
         return {"per": self.per or self.over}
 
+    @property
+    def _axis_label(self) -> str:
+        return f"change of {self.columns[0]} a {self.per or f'unit of {self.over}'}"
+
     def _shown(self) -> str:
         shown = f"{self.value:.4g}" if self.groups is None else super()._shown()
         return f"{shown} a {self.per or f'unit of {self.over}'}, {self._describe_p_values()}"
