@@ -23,6 +23,8 @@ from discreet.statistics.hypothesis_tests import HypothesisTest
 
 Array = NDArray[np.float64]
 
+REJECTED = 0.05  # p-values below which noise has not drowned a comparison
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupComparison(HypothesisTest):
@@ -71,6 +73,10 @@ class GroupComparison(HypothesisTest):
     @abstractmethod
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         """Return the interval of one group."""
+
+    def _are_drowned(self, low: Any, high: Any) -> Any:
+        """Return which intervals have all that is possible, but not where the test rejects: there no value fits."""
+        return super()._are_drowned(low, high) & (np.asarray(self.p_value) >= REJECTED)
 
     def _each(self, values: list[float]) -> Any:
         """Return the numbers of all groups; without groups the only one."""
