@@ -333,7 +333,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
         """
         most = np.array([(scale.high - scale.low) ** 2 / 4.0 for scale in self.scales])
         if not self.matrix:
-            return np.minimum(result, most)
+            return np.asarray(np.minimum(result, most))
         variances = np.diagonal(result, axis1=1, axis2=2)
         factors = np.sqrt(np.minimum(most / np.maximum(variances, most), 1.0))
         return np.asarray(result * factors[:, :, None] * factors[:, None, :])
