@@ -184,7 +184,7 @@ def difference(
     """Return the private difference of two groups in the mean of a column, or in the share of a category, with a test.
 
     Everything comes from one release with the whole budget: ``value``, ``p_value``, and ``interval(level)`` for the
-    noise alone or ``interval(level, of="population")`` for the population.
+    population, or ``interval(level, of="rows")`` for the noise alone.
 
     Parameters
     ----------
