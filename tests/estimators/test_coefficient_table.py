@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
@@ -86,7 +87,10 @@ def test_coefficients_that_noise_has_drowned_have_infinite_errors():
     assert np.isinf(model.standard_errors()).all()
     assert (model.p_values() == 1.0).all()
     assert (model.interval()[0] == -np.inf).all()
-    assert "inf" in str(model.summary())
+    assert str(model.summary()).count("not identified") == 3
+    assert "1.000" not in str(model.summary())
+    assert model.summary().notes[1].endswith("say about them: const, x0, x1.")
+    assert [row["identified"] for row in model.summary().table()] == [False] * 3
     again = type(model).from_json(model.to_json())
     assert np.isinf(again.standard_errors()).all()
 
@@ -114,3 +118,52 @@ def test_a_logistic_fit_that_noise_has_drowned_says_nothing():
     ).fit(X, y)
     assert np.isinf(model.standard_errors()[:2]).all()
     assert (model.p_values()[:2] == 1.0).all()
+
+
+@pytest.mark.filterwarnings("ignore:the fit is dominated by noise")
+@pytest.mark.parametrize("logistic", [False, True])
+def test_a_summary_names_what_is_modelled_and_the_scales(logistic):
+    rng = np.random.default_rng(7)
+    declared = {
+        "crp": dp.Number(0.1, 100, log=True),
+        "age": dp.Number(0, 100),
+        "admitted": dp.Date("2022-01-01", "2023-12-31"),
+        "back": dp.Category(["no", "yes"]),
+    }
+    rows = pd.DataFrame(
+        {
+            "crp": rng.lognormal(1.0, 1.0, 4000),
+            "age": rng.uniform(0.0, 100.0, 4000),
+            "admitted": np.datetime64("2022-01-01") + rng.integers(0, 700, 4000),
+            "back": rng.choice(["no", "yes"], 4000),
+        }
+    )
+    curator = dp.Curator(rows, schema=dp.Schema(declared))
+    if logistic:
+        table = dp.LogisticRegression(inference=True).fit(curator, "back").summary()
+        assert table.facts[:2] == (("Dep. variable", "back"), ("Class modelled", "yes"))
+        assert table.names == ("const", "log(crp)", "age", "admitted (days)")
+    else:
+        table = dp.LinearRegression().fit(curator, "crp").summary()
+        assert table.facts[0] == ("Dep. variable", "log(crp)")
+        assert table.names == ("const", "age", "admitted (days)")
+    assert "Dep. variable:" in str(table)
+
+
+@pytest.mark.filterwarnings("ignore:the fit is dominated by noise")
+@pytest.mark.parametrize("model", [dp.LogisticRegression(), dp.GaussianClassifier(), dp.LinearRegression()])
+def test_a_category_that_is_chosen_as_a_feature_is_refused_before_anything_is_spent(model, tmp_path):
+    rng = np.random.default_rng(8)
+    wards, back = rng.choice(["a", "b"], 2000), rng.choice(["no", "yes"], 2000)
+    rows = pd.DataFrame(
+        {"age": rng.uniform(0, 100, 2000), "stay": rng.uniform(0, 9, 2000), "ward": wards, "back": back}
+    )
+    declared = {"age": dp.Number(0, 100), "stay": dp.Number(0, 9)}
+    declared |= {"ward": dp.Category(["a", "b"]), "back": dp.Category(["no", "yes"])}
+    curator = dp.Curator(rows, schema=dp.Schema(declared), name="visits", ledger=str(tmp_path / "book"))
+    target = "stay" if isinstance(model, dp.LinearRegression) else "back"
+    with pytest.raises(ArgumentError, match=rf"'ward'.*write only\(\['age', '{target}'\]\)"):
+        model.fit(curator.only(["age", "ward", target]).where("age >= 18"), target)
+    assert not [one for one in curator.ledger.history("visits") if one.losses]
+    assert model.fit(curator.only(["age", target]), target).n_features_in_ == 1
+    assert type(model)().fit(curator, target).n_features_in_ == (1 if target == "stay" else 2)  # all numbers

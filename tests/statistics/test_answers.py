@@ -137,7 +137,7 @@ def test_a_frame_has_the_rows_of_the_table(name):
 def test_a_reply_is_a_frame_too(tmp_path):
     answered = reply(tmp_path, lambda db: db.mean("age", by=GROUPS))
     frame = answered.to_frame(0.9)
-    assert list(frame.columns) == ["ward", "sex", "value", "low", "high", "which_rows"]
+    assert list(frame.columns) == ["ward", "sex", "value", "low", "high", "drowned", "which_rows"]
     pd.testing.assert_frame_equal(pd.DataFrame(answered), answered.to_frame())
     assert (answered.to_frame()["low"] < frame["low"]).all()
 
@@ -182,8 +182,9 @@ def test_an_answer_asked_about_the_population_shows_that_interval_everywhere(nam
 @pytest.mark.parametrize("name", ["bins", "median", "proportion", "difference", "association", "survival", "log rank"])
 def test_any_answer_can_be_shown_with_intervals_about_the_population(name):
     answer = answer_of(name)
-    assert answer.interval_of == "rows"
-    assert all("interval_of" not in row for row in answer.table())
+    assert answer.interval_of == ("population" if hasattr(answer, "p_value") else "rows")  # as the test is
+    said = {answer.interval_of} if answer.speaks_of_population else {None}
+    assert {row.get("interval_of") for row in answer.table()} == said
     assert {row["interval_of"] for row in answer.table(of="population")} == {"population"}
     assert set(answer.to_frame(of="population")["interval_of"]) == {"population"}
     answer.plot(of="population")

@@ -261,6 +261,7 @@ def test_where_draws_coincide_on_a_step_only_the_interval_of_rows_stays_there():
         rows=np.full((1, 1), 8000.0),
         clusters=1,
         grid=(0.0, 30.0, 1.0),
+        candidates=31,
     )
     assert [end.item() for end in spans.interval(0.95, population=False)] == [5.0, 5.0]
     low, high = (end.item() for end in spans.interval(0.95, population=True))

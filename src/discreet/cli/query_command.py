@@ -378,7 +378,8 @@ def _answer_output(reply: Any, level: float, of: str | None, *, whole: bool) -> 
     table = reply.statistic
     rows = table.table(level, of, margins=True) if isinstance(table, Crosstab) else reply.table(level, of)
     about, interval_of = reply.which_rows, reply.interval_of if of is None else of
-    head = [name for name in rows[0] if name not in ("which_rows", "interval_of")]  # shown once, beside the table
+    beside = ("which_rows", "interval_of", "drowned")  # said once, beside the table
+    head = [name for name in rows[0] if name not in beside]
     return CommandOutput(
         {
             "question": reply.priced.draft.description,

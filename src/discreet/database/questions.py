@@ -269,7 +269,7 @@ class Questions(ABC, Generic[Returned]):
             """Return the interquartile range of a column."""
 
         def histogram(
-            self, column: Any, *, bins: Any = 10, by: By | None = None, **request: Unpack[RowArguments]
+            self, column: Any, *, bins: Any = None, by: By | None = None, **request: Unpack[RowArguments]
         ) -> Returned:
             """Return how many rows have each category of a column, or a number in each bin, of one column or more."""
 
@@ -279,7 +279,7 @@ class Questions(ABC, Generic[Returned]):
             columns: str,
             values: str | None = None,
             *,
-            bins: Any = 10,
+            bins: Any = None,
             by: By | None = None,
             **request: Unpack[RowArguments],
         ) -> Returned:
@@ -333,13 +333,13 @@ class Questions(ABC, Generic[Returned]):
             *,
             between: str,
             groups: Any = None,
-            bins: Any = 10,
+            bins: Any = None,
             by: By | None = None,
             **request: Unpack[RowArguments],
         ) -> Returned:
             """Return a rank test of two groups."""
 
-        def chi_square(self, column: str, *, by: By, bins: Any = 10, **request: Unpack[RowArguments]) -> Returned:
+        def chi_square(self, column: str, *, by: By, bins: Any = None, **request: Unpack[RowArguments]) -> Returned:
             """Return a test of independence of a column and groups."""
 
         def trend(

@@ -113,6 +113,7 @@ class Curator:
     category_columns: tuple[str, ...]
     categories: tuple[tuple[Any, ...], ...]
     backend: str | None
+    chosen: frozenset[str] | None = None  # the columns that ``only`` named
     _records: Records
     _at_most: int
     _who: str | None
@@ -215,7 +216,7 @@ class Curator:
 
         A row with a missing value in another column then counts. Statistics use this themselves.
         """
-        return self._view(self._records.only(columns))
+        return self._view(self._records.only(columns), chosen=frozenset(columns))
 
     def where(self, condition: str | Condition) -> Curator:
         """Return a curator of the same name and ledger in which only rows that satisfy a condition count.
@@ -289,8 +290,6 @@ class Curator:
 
     def _view(self, records: Records, **changed: Any) -> Curator:
         """Return a curator of these records, with some attributes changed."""
-        if records is self._records and not changed:
-            return self
         view = object.__new__(Curator)
         view._set(records, **vars(self) | changed)
         return view

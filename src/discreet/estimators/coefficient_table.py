@@ -14,11 +14,13 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, probability
-from discreet.estimators.fitted_columns import numeric_columns
+from discreet.estimators.fitted_columns import numeric_columns, numeric_scales
+from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
 
 OF = ("population", "rows")
+UNKNOWN = "not identified"
 INTERCEPT = "const"  # as statsmodels calls it
 
 
@@ -53,8 +55,8 @@ class CoefficientTable:
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row for each coefficient; ``pandas.DataFrame`` accepts the result."""
-        keys = ("coefficient", "estimate", "std_error", "z", "p_value", "low", "high")
-        columns = (self.estimates, self.errors, self.z, self.p, self.low, self.high)
+        keys = ("coefficient", "estimate", "std_error", "z", "p_value", "low", "high", "identified")
+        columns = (self.estimates, self.errors, self.z, self.p, self.low, self.high, np.isfinite(self.errors))
         numbers = zip(*(column.tolist() for column in columns), strict=True)
         return [dict(zip(keys, (name, *row), strict=True)) for name, row in zip(self.names, numbers, strict=True)]
 
@@ -65,8 +67,15 @@ class CoefficientTable:
         for row in self.table():
             numbers = [f"{row[name]:.4g}" for name in ("estimate", "std_error")]
             numbers += [f"{row['z']:.3f}", f"{row['p_value']:.3f}", *(f"{row[end]:.4g}" for end in ("low", "high"))]
-            rows.append([str(row["coefficient"]), *numbers])
+            rows.append([str(row["coefficient"]), *(numbers if row["identified"] else [UNKNOWN] + [""] * 5)])
         return head, rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the errors account for, and which coefficients noise leaves unknown."""
+        unknown = [name for name, error in zip(self.names, self.errors, strict=True) if not np.isfinite(error)]
+        several = f"Not identified, as noise dominates what the rows say about them: {', '.join(unknown)}."
+        return (self.note, several) if unknown else (self.note,)
 
     def __str__(self) -> str:
         head, rows = self._cells()
@@ -82,7 +91,7 @@ class CoefficientTable:
         above = [f"{name + ':':<16}{value}" for name, value in self.facts]
         double, single = "=" * length, "-" * length
         parts = [self.title.center(length).rstrip(), double, *above, double, lines[0], single, *lines[1:], double]
-        return "\n".join([*parts, self.note])
+        return "\n".join([*parts, *self.notes])
 
     __repr__ = __str__
 
@@ -97,7 +106,7 @@ class CoefficientTable:
         )
         return (
             f"<table><caption>{escape(self.title)}</caption>{facts}</table>"
-            f"<table><tr>{top}</tr>{body}</table><p>{escape(self.note)}</p>"
+            f"<table><tr>{top}</tr>{body}</table><p>{escape(' '.join(self.notes))}</p>"
         )
 
 
@@ -175,7 +184,7 @@ class CoefficientInference:
         estimates, errors = self._estimates(of)
         probability("level", level)
         order = np.arange(len(estimates))
-        names: Sequence[str] = numeric_columns(self)
+        names: Sequence[str] = [scale_label(scale) for scale in numeric_scales(self)] or numeric_columns(self)
         if self._has_intercept():
             order, names = np.roll(order, 1), [INTERCEPT, *names]
         estimates, errors = estimates[order], errors[order]
@@ -202,7 +211,21 @@ class CoefficientInference:
         rows = self.releases_[0].size.rows
         guarantee = "none: the noise came from a seed" if self.guarantee_ is None else str(self.guarantee_)
         return (
+            *self._target_facts(),
             ("Guarantee", guarantee),
             ("No. of rows", "private" if rows is None else str(rows)),
             ("Method", str(getattr(self, "method", ""))),
         )
+
+    @abstractmethod
+    def _target_facts(self) -> tuple[tuple[str, str], ...]:
+        """Return what the coefficients are about: the dependent variable, its scale, or the class that is modelled."""
+
+
+def scale_label(scale: ColumnScale) -> str:
+    """Return the name of a column as it enters a regression: its logarithm, or days for dates.
+
+    >>> scale_label(ColumnScale("crp", "log", 0.0, 5.0)), scale_label(ColumnScale("admitted", "date", 0.0, 5.0))
+    ('log(crp)', 'admitted (days)')
+    """
+    return f"{scale.name} (days)" if scale.kind == "date" else scale.label

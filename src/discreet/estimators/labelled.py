@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, one_of
+from discreet.arguments import UNSHOWN, ArgumentError, Verbatim, format_names, iterable, one_of
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.guarantees import Neighbors
@@ -112,10 +112,27 @@ class TargetedEstimator(PrivateEstimator):
             held, name, names = self._join_target(rows, column, values)
         relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
         curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
+        self._refuse_categories(curator, name)
         result = self._check_target(curator, name, labels)
         if names is not None:
             self.feature_names_in_ = names
         return result
+
+    @staticmethod
+    def _refuse_categories(curator: Curator, target: str) -> None:
+        """Raise where a column of categories was chosen as a feature, as it would be left out in silence."""
+        chosen = curator.chosen or ()
+        named = [name for name in curator.category_columns if name in chosen and name != target]
+        if named:
+            numbers = [name for name in (*curator.columns, *curator.category_columns) if name in chosen]
+            kept = ", ".join(repr(name) for name in numbers if name not in named)
+            raise ArgumentError(
+                "X",
+                Verbatim(f"columns with {format_names(named)}"),
+                "columns of numbers beside the target, and categories are none; declare a column of 0 and 1 for a "
+                "category as a Number, or leave it out",
+                write=f"only([{kept}])",
+            )
 
     def _target_name(self, y: Any) -> str:
         """Return the name of the target's column, where rows are behind a curator or in a file."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, one_of
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.coefficient_table import CoefficientInference
+from discreet.estimators.coefficient_table import CoefficientInference, scale_label
 from discreet.estimators.fitted_columns import has_names, numeric_columns
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
@@ -26,7 +26,7 @@ from discreet.models.regression.regression import AdaptiveMoments, RegressionMom
 from discreet.models.regression.regression_line import fit_adassp, fit_noise_aware
 from discreet.records import Bounds, Box, Number, space_of
 from discreet.records.declared.bounds import read_pair
-from discreet.scales import column_scales
+from discreet.scales import ColumnScale, column_scales
 
 Array = NDArray[np.float64]
 
@@ -255,9 +255,19 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         """Return X·coef + intercept for each row, in the target's own units: its exponential for a log column."""
         check_is_fitted(self)
         result = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
+        target = self._target_scale
+        return result if target is None else target.to_own(result, inside=False)
+
+    @property
+    def _target_scale(self) -> ColumnScale | None:
+        """The scale of the target; None where the releases do not tell which column it is."""
         known = column_scales(self.releases_[0].declared)
         target = [scale for name, scale in known.items() if name not in numeric_columns(self)]
-        return target[0].to_own(result, inside=False) if len(target) == 1 else result
+        return target[0] if len(target) == 1 else None
+
+    def _target_facts(self) -> tuple[tuple[str, str], ...]:
+        target = self._target_scale
+        return () if target is None else (("Dep. variable", scale_label(target)),)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², without noise: do not publish it for private rows."""

@@ -156,6 +156,10 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
     def _has_intercept(self) -> bool:
         return bool(self.fit_intercept)
 
+    def _target_facts(self) -> tuple[tuple[str, str], ...]:
+        ((name, _),) = self.categories_.items()
+        return (("Dep. variable", name), ("Class modelled", str(self.classes_[-1])))
+
     def _coefficient_errors(self, of: str) -> tuple[Array, Array]:
         """Return coefficients without the effect of the ridge, and their covariance.
 

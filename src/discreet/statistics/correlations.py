@@ -69,6 +69,7 @@ class Correlation(Statistic):
     errors: Array
 
     _kind: ClassVar[str] = "spread"
+    _possible: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     @property
     def interval_of(self) -> str:
@@ -89,11 +90,11 @@ class Correlation(Statistic):
         """Return intervals of all pairs of columns, extended to hold the value; [−1, 1] where noise drowned one."""
         values = np.asarray(self.value).reshape(self.errors.shape[:3])
         low, high = values.copy(), values.copy()
-        lost = self.drowned(level).reshape(values.shape)
+        unknown = self._unknown(level)
         for place in np.ndindex(values.shape):
             group, i, j = place
             if i < j:
-                ends = (-1.0, 1.0) if lost[place] else interval(group, i, j)
+                ends = (-1.0, 1.0) if unknown[place] else interval(group, i, j)
                 low[group, i, j] = low[group, j, i] = min(ends[0], values[place])
                 high[group, i, j] = high[group, j, i] = max(ends[1], values[place])
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
@@ -123,8 +124,8 @@ class Correlation(Statistic):
         start = float(np.clip(measured[i, j] / both, -1.0, 1.0))
         return find_boundary(start, -1.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each correlation whether noise has drowned it, so that its interval is [−1, 1].
+    def _unknown(self, level: float) -> NDArray[np.bool_]:
+        """Return for which pairs, shape (groups, columns, columns), nothing is said about the correlation.
 
         That is where the noise of a variance may be more than half of the variance at this level, or at one of ½ where
         this one is lower: no level makes a correlation out of variances that may be negative.
@@ -137,13 +138,7 @@ class Correlation(Statistic):
             most = max(DROWNED * float(variances[group, column]), 0.0)
             lost[group, column] = self._noise.tail(weights[weights != 0.0].tolist(), most) > outside
         result = lost[:, :, None] | lost[:, None, :]
-        result &= ~np.eye(variances.shape[1], dtype=np.bool_)
-        return result.reshape(np.shape(self.value))
-
-    def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
-        """Return a row for each number; ``drowned`` says whether its interval is [−1, 1] because of the noise."""
-        lost = np.asarray(self.drowned(level)).ravel().tolist()
-        return [row | {"drowned": one} for row, one in zip(super().table(level, of), lost, strict=True)]
+        return result & ~np.eye(variances.shape[1], dtype=np.bool_)
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         return [*super()._axes(), ("with", self.columns)]

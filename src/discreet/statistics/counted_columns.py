@@ -31,6 +31,7 @@ CALENDAR = ("day", "week", "month", "year")
 NUMPY_UNIT = {"month": "M", "year": "Y"}
 THURSDAY = 3  # 1970-01-01 was one, counted from Monday
 MOST = 2**20  # bins
+DEFAULT = 10  # bins of equal width
 
 
 def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], Array]:
@@ -172,14 +173,21 @@ def name_column(argument: str, column: Any, curator: Curator) -> str:
     return curator.columns[place_of(argument, column, curator.columns)]
 
 
-def bins_of(bins: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the bins of each column: the same for all, or as a mapping gives them, 10 where it does not."""
-    if not isinstance(bins, Mapping):
-        return dict.fromkeys(names, bins)
-    for name in bins:
+def bins_of(bins: Any, names: Sequence[str], curator: Curator) -> dict[str, Any]:
+    """Return the bins of each column: the same for all, or as a mapping gives them, ``DEFAULT`` where it does not.
+
+    Categories have no bins: raise where bins are given for them alone.
+    """
+    given = dict(bins) if isinstance(bins, Mapping) else dict.fromkeys(names, bins)
+    for name in given:
         if name not in names:
-            raise ArgumentError("bins", dict(bins), f"bins of {', '.join(map(repr, names))} and no other column")
-    return dict.fromkeys(names, 10) | dict(bins)
+            raise ArgumentError("bins", given, f"bins of {', '.join(map(repr, names))} and no other column")
+    asked = [name for name in given if given[name] is not None]
+    categories = [name for name in asked if name in curator.category_columns]
+    if categories and (isinstance(bins, Mapping) or categories == asked):
+        shown = ", ".join(map(repr, categories))
+        raise ArgumentError("bins", bins, f"None for {shown}: categories are counted one by one, and have no bins")
+    return {name: DEFAULT if given.get(name) is None else given[name] for name in names}
 
 
 def bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:

@@ -146,7 +146,7 @@ class Counts(Statistic):
         return total * low, total * high
 
     def _shown_with_rows(self) -> str:
-        return describe_count(self._shown(), self.release.declared)
+        return "; ".join([describe_count(self._shown(), self.release.declared), *self.notes])
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes = super()._axes()
@@ -376,7 +376,7 @@ def histogram(
     *,
     epsilon: float,
     delta: float = 0.0,
-    bins: Any = 10,
+    bins: Any = None,
     by: By | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
@@ -391,12 +391,12 @@ def histogram(
         A declared column of categories, numbers or dates. A column of categories is given by name. Of several columns
         the histograms are one release, over the rows that have all of them. Its noise is k times as large at δ = 0,
         and √k times as large with δ > 0, as that of one column.
-    bins : int, sequence, str, or mapping of columns to them
-        For numbers: the number of bins of equal width between the declared bounds, or their edges. Numbers beyond the
-        first or the last edge count in the first or the last bin. For a log column bins have equal width on the log
-        scale, and edges are in its own units. For dates also "day", "week", "month" or "year", which cover each
-        declared day once. Edges may be dates or ISO strings; a bin holds the days from its first edge up to, but not
-        including, its last.
+    bins : int, sequence, str, or mapping of columns to them, optional
+        For numbers: the number of bins of equal width between the declared bounds, by default 10, or their edges.
+        Numbers beyond the first or the last edge count in the first or the last bin. For a log column bins have equal
+        width on the log scale, and edges are in its own units. For dates also "day", "week", "month" or "year", which
+        cover each declared day once. Edges may be dates or ISO strings; a bin holds the days from its first edge up to,
+        but not including, its last. Bins of categories alone are refused.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -421,7 +421,7 @@ def histogram(
         raise ArgumentError("column", column, "at least one column, each once")
     grouping = name_groups(by, curator)
     curator = curator.only([*names, *grouping])
-    widths = bins_of(bins, names)
+    widths = bins_of(bins, names, curator)
     counted = tuple(CountedColumn.of(name, widths[name], curator) for name in names)
     if isinstance(column, list | tuple):
         return HistogramsRequest(curator=curator, guarantee=guarantee, bits=bits, counted=counted, by=grouping)

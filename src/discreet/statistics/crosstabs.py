@@ -102,6 +102,10 @@ class Crosstab(Statistic):
         return {one.name: tuple(one.cells) for one in self._counted}
 
     @property
+    def _asked_columns(self) -> set[str]:
+        return super()._asked_columns | {*self.axes}
+
+    @property
     def labels(self) -> tuple[tuple[Any, ...], ...]:
         """The labels of rows and columns."""
         return tuple(self.axes.values())
@@ -193,7 +197,7 @@ class Crosstab(Statistic):
         if not margins:
             return rows
         ends, names = {name: (low, high) for name, low, high in self._ends(level)}, [name for name, _ in self._axes()]
-        about = {} if self.which_rows is None else {"which_rows": self.which_rows}
+        about, possible = self._about_cells(of), self._possible
         first, second = (list(one.cells) for one in self._counted)
         over: dict[str, list[tuple[Any, Any]]] = {
             "rows": [(label, None) for label in first],
@@ -208,11 +212,16 @@ class Crosstab(Statistic):
                     named = dict(zip(names[-2:], pair, strict=True))
                     shown = [self._show_number(number, {}) for number in numbers]
                     cells = dict(zip(("value", "low", "high"), shown, strict=True))
+                    if possible is not None:
+                        cells["drowned"] = numbers[1] <= possible[0] and numbers[2] >= possible[1]
                     rows.append(whose | named | self._extra_cells({}) | cells | about)
         return rows
 
+    def _show_cells(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {name: "total" if cell is None else cell for name, cell in row.items()}
+
     def _shown_with_rows(self) -> str:
-        return describe_count(self._shown(), self.release.declared)
+        return "; ".join([describe_count(self._shown(), self.release.declared), *self.notes])
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes: list[tuple[str, Sequence[Any]]] = [] if self.groups is None else [("group", self.groups)]
@@ -267,10 +276,10 @@ class MeanCrosstab(Crosstab):
             low, high = (_own_units(np.clip(end, -1.0, 1.0), self._scale) for end in ends)
             yield name, np.minimum(low, value), np.maximum(high, value)
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each mean whether noise has drowned it: every value within the bounds may be that of the rows."""
-        (low, high), (least, most) = self.interval(level), self._scale.own_ends
-        return (low <= least) & (high >= most)
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """The bounds of the column."""
+        return self._scale.own_ends
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each mean of these rows, clipped to the bounds, as ``Mean.interval`` does."""
@@ -430,7 +439,7 @@ def crosstab(
     *,
     epsilon: float,
     delta: float = 0.0,
-    bins: Any = 10,
+    bins: Any = None,
     by: By | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
@@ -481,7 +490,7 @@ def crosstab(
             raise ArgumentError("values", values, "a column of numbers, and this one has categories; leave it out")
         asked = curator.columns[place_of("values", values, curator.columns)]
     curator = curator.only([*pair, *grouping, *([] if asked is None else [asked])])
-    widths = bins_of(bins, pair)
+    widths = bins_of(bins, pair, curator)
     first, second = (CountedColumn.of(name, widths[name], curator) for name in pair)
     place = None if asked is None else curator.columns.index(asked)
     return CrosstabRequest(

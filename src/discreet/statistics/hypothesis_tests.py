@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from discreet.statistics.statistic import MOST_SHOWN, Statistic
 @dataclass(frozen=True, eq=False, repr=False)
 class HypothesisTest(Statistic):
     """The answer to a test, or to several."""
+
+    speaks_of_population: ClassVar[bool] = True
+
+    @property
+    def interval_of(self) -> str:
+        """The population, about which the p-value is, so that the interval and the test say the same."""
+        return "population"
 
     @property
     @abstractmethod

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
@@ -83,12 +83,13 @@ class Mean(Statistic):
         cut = zip(self._scales, self._boxes, strict=True) if self._cut else ()
         return (*super().notes, *(self._describe_cut(scale, box) for scale, box in cut))
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each mean whether noise has drowned it: every value within the bounds may be that of the rows."""
-        probability("level", level)
-        releases = self.releases[-len(self._boxes) :]
-        each = [_is_drowned(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
-        return np.concatenate(each, axis=1).reshape(np.shape(self.value))
+    @property
+    def _possible(self) -> tuple[Any, Any]:
+        """The bounds to which rows were clipped."""
+        least, most = (
+            np.concatenate([np.asarray(getattr(box, end)) for box in self.bounds]) for end in ("low", "high")
+        )
+        return (float(least[0]), float(most[0])) if self.single else (least, most)
 
     def _describe_cut(self, scale: ColumnScale, box: Box) -> str:
         low, high = (float(np.asarray(end)[0]) for end in (box.low, box.high))
@@ -213,19 +214,13 @@ def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
             lower[place], upper[place] = ratio_interval(noise, (a, b), total, count, level, edge=edge)
-    ends = np.clip(np.stack([lower, upper]), -edge, edge)
-    return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
+    return _from_unit(box, lower, edge), _from_unit(box, upper, edge)
 
 
-def _is_drowned(release: Release, box: Box, level: float) -> NDArray[np.bool_]:
-    """Return where ``_interval`` has all values within the bounds: both ends are possible."""
-    sums, counts, rows = _sums(release)
-    noise, b = release.noise, release.parts["first"].weight
-    assert noise is not None  # additive
-    edge, number = 1.0 / math.sqrt(box.dimension), rows if counts is None else counts
-    both = [1.0 / b] if counts is None else [1.0 / b, edge / release.parts["count"].weight]
-    distances = np.maximum(np.abs(sums - edge * number), np.abs(sums + edge * number)).ravel().tolist()
-    return np.array([noise.tail(both, one) >= 1.0 - level for one in distances], dtype=np.bool_).reshape(sums.shape)
+def _from_unit(box: Box, values: Array, edge: float = 1.0) -> Array:
+    """Return values of the unit ball in the units of a box; those at an edge, or beyond it, are the bounds exactly."""
+    inside = np.asarray(box.from_unit(np.clip(values, -edge, edge)))
+    return np.where(values <= -edge, np.asarray(box.low), np.where(values >= edge, np.asarray(box.high), inside))
 
 
 def ratio_interval(
@@ -277,7 +272,7 @@ def _population_interval(release: Release, box: Box, level: float) -> tuple[Arra
         return mean_interval(noise, weights, float(sums[place]), count, variance, clusters, level)
 
     low, high = each_interval(sums, interval)
-    return np.asarray(box.from_unit(low)), np.asarray(box.from_unit(high))
+    return _from_unit(box, low), _from_unit(box, high)
 
 
 @dataclass(frozen=True, kw_only=True)

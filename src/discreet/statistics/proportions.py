@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,13 @@ class Proportion(Statistic):
     """
 
     condition: str
+
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @property
+    def _asked_columns(self) -> set[str]:
+        """The columns of the condition, which are all that were read."""
+        return {*(self.release.declared.get("columns") or ())}
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each share of these rows that holds it with this probability.

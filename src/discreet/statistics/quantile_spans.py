@@ -76,6 +76,8 @@ class QuantileSpans:
         The largest number of rows of a person.
     grid : (float, float, float or None)
         The bounds of the column, and its step.
+    candidates : int
+        How many values could be drawn.
     """
 
     values: Array
@@ -88,6 +90,7 @@ class QuantileSpans:
     rows: Array
     clusters: int
     grid: tuple[float, float, float | None]
+    candidates: int
 
     def interval(self, level: float, *, population: bool) -> tuple[Array, Array]:
         """Return both ends for each quantile, of shape (groups, sorted levels)."""
@@ -106,7 +109,7 @@ class QuantileSpans:
         q, rows, reach = self.levels[place], max(float(self.rows[group, 0]), 1.0), float(self.reaches[place])
         scales, v = self.scales[group][place], float(self.values[group, place])
         down, up = v - float(self.below[group, place]), float(self.above[group, place]) - v
-        spacing = max(abs(down + up) / (2.0 * reach), 1e-300)
+        spacing = max(abs(down + up) / (2.0 * reach), (most - least) / self.candidates)  # where rows are equal, a step
         if math.log((most - least) / spacing) + SURE > rows * min(q, 1.0 - q) / max(scales, default=0.0) or not scales:
             return least, most
         spread = self.clusters * rows * q * (1.0 - q) if population else 0.0

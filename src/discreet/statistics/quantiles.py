@@ -80,7 +80,7 @@ class Quantile(Statistic):
         if self.ends is not None:
             return super().table(level, of)
         rows = replace(self, ends=(self.value, self.value), level=0.95, _spans=None).table(level=0.0)
-        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in rows]
+        return [{name: cell for name, cell in row.items() if name not in ("low", "high", "drowned")} for row in rows]
 
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each quantile that holds it with this probability.
@@ -92,6 +92,11 @@ class Quantile(Statistic):
         Worst-case ones hold with at least their level, and are the same for all lower levels.
         """
         return super().interval(level, of)
+
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """The bounds of the column; nothing is compared with them where no interval was drawn."""
+        return None if self.ends is None else super()._possible
 
     def _check_level(self, level: float) -> None:
         if self.ends is None or self.level is None:
@@ -152,6 +157,12 @@ class QuantileRange(Quantile):
     def _each_level(self, level: float) -> float:
         """Return the level by the union bound, since both intervals must hold."""
         return (1.0 + level) / 2.0
+
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """From 0 to the width of the bounds."""
+        (scale,) = self._scales
+        return None if self.ends is None else (0.0, scale.high - scale.low)
 
     def _ordered(self, low: Array, high: Array, levels: tuple[float, ...]) -> tuple[Any, Any]:
         """Return the ends of the distance."""
@@ -300,6 +311,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             rows=np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
             clusters=setting.max_rows,
             grid=(self.scales[0].low, self.scales[0].high, self.step),
+            candidates=self._last + 1,
         )
 
     @property

@@ -104,13 +104,27 @@ class Covariance(Statistic):
         matrix = self.least < 0.0
         return super()._axes() + ([("with", self.columns)] if matrix else [])
 
+    @property
+    def _possible(self) -> tuple[Any, Any]:
+        """What numbers between bounds of width w can have: variances up to w²/4, covariances up to w₁w₂/4 (Popoviciu).
+
+        The second follows from the first by the inequality of Cauchy and Schwarz.
+        """
+        widths = np.array([scale.high - scale.low for scale in self._scales])
+        if self.least < 0.0:
+            most = np.outer(widths, widths) / 4.0
+            return np.where(np.eye(len(widths)) == 1.0, 0.0, -most), most
+        most = widths**2 / 4.0
+        return (0.0, float(most[0])) if self.single else (np.zeros(len(widths)), most)
+
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each value that holds it with about this probability.
 
         With ``of="rows"`` it is about the value of these rows and accounts for the noise, to first order; for the
         direct method it holds with at least this probability. With ``of="population"`` it is about the population from
         which they were sampled, and accounts for the sampling too; this needs ``population=True`` when it is asked for.
-        Neither accounts for clipping.
+        It is cut to what is possible within the declared bounds: a variance is at most a quarter of their squared
+        width. Neither accounts for clipping.
         """
         return super().interval(level, of)
 
@@ -172,6 +186,11 @@ class StandardDeviation(Statistic):
     def interval_of(self) -> str:
         """That of the variance."""
         return self.variance.interval_of
+
+    @property
+    def _possible(self) -> tuple[Any, Any]:
+        """The square roots of what variances can be."""
+        return self._roots(self.variance._possible)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each value of these rows: the square roots of the ends of the variance's.
@@ -294,6 +313,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
         """Return the answer from arrays whose first axis is groups; the last axis of ``noises`` has coefficients."""
         grouped, single = self.groups is not None, self.single
         shown = noises if grouped else noises[0]
+        value = self._cut_to_bounds(result)
         facts = {
             "means": means,
             "method": self.method,
@@ -303,7 +323,20 @@ class SpreadRequest(ColumnRequest[Covariance]):
             "coefficients": shown[..., 0, :] if single else shown,
             "least": -math.inf if self.matrix else 0.0,
         }
-        return Covariance.from_values(result, self, releases, **facts)
+        return Covariance.from_values(value, self, releases, **facts)
+
+    def _cut_to_bounds(self, result: Array) -> Array:
+        """Return variances, or matrices, with no variance above a quarter of the squared width of its bounds.
+
+        A matrix is multiplied from both sides by factors for its columns: it keeps its correlations, and has no
+        negative eigenvalue if it had none. No covariance is then above w₁w₂/4 (``Covariance._possible``).
+        """
+        most = np.array([(scale.high - scale.low) ** 2 / 4.0 for scale in self.scales])
+        if not self.matrix:
+            return np.asarray(np.minimum(result, most))
+        variances = np.diagonal(result, axis1=1, axis2=2)
+        factors = np.sqrt(np.minimum(most / np.maximum(variances, most), 1.0))
+        return np.asarray(result * factors[:, :, None] * factors[:, None, :])
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from discreet.notebook import format_cell, format_html
 from discreet.plots import Plot
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
-from discreet.statistics.request import ColumnRequest, reshape_values
+from discreet.statistics.request import ColumnRequest, reshape_values, unwrap
 from discreet.statistics.statistic_plots import label_text, plot_numbers
 
 Array = NDArray[np.float64]
@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 # The columns of a table beside those of groups
 TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows", "with", "drowned", "interval_of"}
 TABLE_COLUMNS |= {"group", "other", "per", "p_value"}  # of comparisons
+UNSHOWN = ("which_rows", "drowned")  # cells that a notebook does not repeat in each row, as its notes say them
 OF = ("rows", "population")  # what an interval is about
 MOST_NAMED = 3  # numbers that a note names
 MOST_SHOWN = 24  # numbers that a repr shows with the labels of their groups
@@ -119,26 +120,72 @@ class Statistic(Answer):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the value must know, each a sentence from public numbers; empty for most answers.
 
-        Where noise has drowned numbers, it names them with their intervals.
+        Where noise has drowned numbers, it names them with their intervals. Where the column that chooses the rows of a
+        person is asked about, it says so.
         """
-        lost, axes = np.asarray(self.drowned(self._level)), self._axes()
+        return (*self._describe_drowned(), *self._describe_order())
+
+    @property
+    def _asked_columns(self) -> set[str]:
+        """The columns that the numbers are about."""
+        return {*self.columns, *(scale.name for scale in self._scales), *self.by}
+
+    def _describe_order(self) -> tuple[str, ...]:
+        """Return a note where what is asked about also decides which rows of a person count."""
+        declared = self.release.declared
+        order, most = declared.get("order"), declared.get("max_rows") or 1
+        if not order or order not in self._asked_columns:
+            return ()
+        first = "first row" if most == 1 else f"first {most} rows"
+        unit = declared.get("unit_name") or declared.get("unit")
+        return (
+            f"{order} also chooses the rows that count, the {first} of each {unit}: later ones are missing, so that "
+            "numbers about it are not those of all rows",
+        )
+
+    def _describe_drowned(self) -> tuple[str, ...]:
+        """Return a note that names numbers that noise has drowned, with their intervals."""
+        if self._possible is None:
+            return ()
+        ends, axes = self.interval(self._level), self._axes()
+        lost = np.asarray(self._are_drowned(*ends))
         matrix = bool(axes) and axes[-1][0] == "with"  # symmetric: each pair is named once
-        places = [place for place in map(tuple, np.argwhere(lost).tolist()) if not matrix or place[-2] < place[-1]]
+        places = [place for place in map(tuple, np.argwhere(lost).tolist()) if not matrix or place[-2] <= place[-1]]
         if not places:
             return ()
-        low, high = (np.broadcast_to(end, lost.shape) for end in self.interval(self._level))
+        low, high = (np.broadcast_to(end, lost.shape) for end in ends)
         several = [
             self._describe_interval(place, float(low[place]), float(high[place])) for place in places[:MOST_NAMED]
         ]
         more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
         return (f"drowned by noise: {', '.join(several)}{more}",)
 
-    def drowned(self, level: float = 0.95) -> Any:
-        """Return for each number of ``value`` whether noise has drowned it, so that its interval has all that may be.
+    @property
+    def _possible(self) -> tuple[Any, Any] | None:
+        """The least and the greatest number that the declarations allow; None where they allow any."""
+        if self._kind != "location" or not self._scales:
+            return None
+        least, most = np.array([scale.own_ends for scale in self._scales]).T
+        return (float(least[0]), float(most[0])) if self.single else (least, most)
 
-        Only means, correlations and survival curves say so; for other answers look at the interval.
+    def drowned(self, level: float = 0.95, of: str | None = None) -> Any:
+        """Return for each number of ``value`` whether noise has drowned it: its interval has all that may be.
+
+        ``level`` and ``of`` are those of ``interval``. What may be follows from the declarations: a mean or a quantile
+        lies within the bounds of its column, a share within [0, 1], a variance below a quarter of the squared width of
+        the bounds. Numbers of rows and sums have no such limits, and are never called drowned.
         """
-        return np.zeros(np.shape(self.value), dtype=np.bool_)
+        if self._possible is None:
+            return np.zeros(np.shape(self.value), dtype=np.bool_)
+        return self._are_drowned(*self.interval(level, of))
+
+    def _are_drowned(self, low: Any, high: Any) -> Any:
+        """Return for each interval whether it has all that is possible."""
+        lost = np.zeros(np.shape(self.value), dtype=np.bool_)
+        if self._possible is None:
+            return lost
+        least, most = self._possible
+        return lost | ((low <= least) & (high >= most) & (np.asarray(least) < most))
 
     def _describe_interval(self, place: tuple[int, ...], low: float, high: float) -> str:
         """Return the name of a number, and its interval: "age of north in [0, 120]"."""
@@ -164,7 +211,10 @@ class Statistic(Answer):
 
     @property
     def interval_of(self) -> str:
-        """What the intervals are about where nothing else is asked: "population" if the question was, else "rows"."""
+        """What the intervals are about where nothing else is asked: "population" if the question was, else "rows".
+
+        Tests are about the population, and so are their intervals.
+        """
         return "rows"
 
     def _choose_of(self, of: str | None) -> str:
@@ -178,16 +228,22 @@ class Statistic(Answer):
         ----------
         level : float
         of : {"rows", "population"}, optional
-            By default ``interval_of``: ``"population"`` where the question was asked with ``population=True``.
+            By default ``interval_of``: ``"population"`` where the question was asked with ``population=True``, and for
+            answers with a p-value.
             ``"rows"``: for the value that these rows (``which_rows``) would give without noise. It accounts for the
             noise, but not for clipping or for how the rows were sampled. ``"population"``: for the value in the
             population, where the rows are a random sample of it. It accounts for noise and sampling. Where the releases
             do not allow it, the error says what to ask for.
         """
-        probability("level", level)
-        if self._choose_of(of) == "rows":
-            return self._rows_interval(level)
-        return self._population_interval(level)
+        low, high = self._find_interval(probability("level", level), self._choose_of(of))
+        if self._possible is None:
+            return low, high
+        # The truth is possible, so an interval that holds it still does when it is cut to what is.
+        return unwrap(np.clip(low, *self._possible)), unwrap(np.clip(high, *self._possible))
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        """Return the interval for the rows or the population, before it is cut to what is possible."""
+        return self._rows_interval(level) if of == "rows" else self._population_interval(level)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return the interval for the rows; the level is checked."""
@@ -228,8 +284,9 @@ class Statistic(Answer):
     def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return a row for each number, with its labels, value and interval; ``pandas.DataFrame`` accepts the result.
 
-        ``level`` and ``of`` are those of ``interval``. Where the intervals are about the population, each row has
-        ``interval_of``. Where the numbers are not about all rows, it has ``which_rows``: "at most 4 rows of each
+        ``level`` and ``of`` are those of ``interval``. Where the intervals are about the population, or could be, each
+        row has ``interval_of``. Where the declarations say what is possible, it has ``drowned``: whether the interval
+        has all of that. Where the numbers are not about all rows, it has ``which_rows``: "at most 4 rows of each
         patient".
         Locations in a column of dates are ISO dates. For a log column a row also says what its number is: a geometric
         mean, or a statistic of the logarithms.
@@ -237,24 +294,29 @@ class Statistic(Answer):
         >>> from discreet import statistics
         >>> row, = statistics.mean([0.5] * 1000, epsilon=1.0, bounds=(0, 1)).table()
         >>> list(row)
-        ['value', 'low', 'high']
+        ['value', 'low', 'high', 'drowned']
         """
         value, axes = np.asarray(self.value), self._axes()
         low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level, of))
-        about = self._about_cells(of)
+        about, lost = self._about_cells(of), self._are_drowned(low, high)
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
             shown = self._group_cells(labels.pop("group")) if "group" in labels else {}
             numbers = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
             ends = {name: self._show_number(number, labels) for name, number in numbers.items()}
-            rows.append(shown | labels | self._extra_cells(labels) | ends | about)
+            drowned = {} if self._possible is None else {"drowned": bool(lost[place])}
+            rows.append(shown | labels | self._extra_cells(labels) | ends | drowned | about)
         return rows
 
     def _about_cells(self, of: str | None) -> dict[str, Any]:
-        """Return the last cells of a row of the table: what its interval and its numbers are about, if not the rows."""
-        population = {"interval_of": "population"} if self._choose_of(of) == "population" else {}
-        return population | ({} if self.which_rows is None else {"which_rows": self.which_rows})
+        """Return the last cells of a row of the table: what its interval and its numbers are about.
+
+        Where an answer has intervals about the rows and about the population, each row says which of them it has.
+        """
+        about = self._choose_of(of)
+        said = {"interval_of": about} if about == "population" or self.speaks_of_population else {}
+        return said | ({} if self.which_rows is None else {"which_rows": self.which_rows})
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the rows of ``table()``, so that ``pandas.DataFrame(answer)`` is a frame of them."""
@@ -265,7 +327,7 @@ class Statistic(Answer):
 
         >>> from discreet import statistics
         >>> statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_frame().shape
-        (2, 4)
+        (2, 5)
         """
         try:
             pandas = import_module("pandas")
@@ -293,6 +355,11 @@ class Statistic(Answer):
         return plot_numbers(self, level, of)
 
     @property
+    def _axis_label(self) -> str:
+        """The label of the axis of a plot."""
+        return ", ".join(self.columns)
+
+    @property
     def _level(self) -> float:
         """The level of the intervals that are shown, where none is given."""
         return 0.95
@@ -302,8 +369,7 @@ class Statistic(Answer):
         rows = self.table(self._level)
         alone = {} if "column" in rows[0] or not self.single else {"": ", ".join(self.columns)}
         return [
-            alone
-            | {names.get(name, name): cell for name, cell in self._show_cells(row).items() if name != "which_rows"}
+            alone | {names.get(name, name): cell for name, cell in self._show_cells(row).items() if name not in UNSHOWN}
             for row in rows
         ]
 
@@ -329,8 +395,8 @@ class Statistic(Answer):
             values = self.to_dict()
             shown = _round_values(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
-        labels = self.groups if self.groups is not None else getattr(self, "labels", None)
-        labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
+        labels = [self.groups, getattr(self, "labels", None), getattr(self, "bin_labels", None)]
+        labelled = any(one is not None for one in labels) and 0 < np.size(self.value) <= MOST_SHOWN
         shown = str(_round_values(self.to_dict())) if labelled else super()._shown()
         if self._kind == "amount" or kinds <= {"linear"}:
             return shown

@@ -60,7 +60,7 @@ def plot_numbers(answer: Statistic, level: float, of: str) -> Plot:
         return panels.with_dates(dated)
     labels, kept = _flat_labels(axes, answer.columns[0])
     lower, upper = (end.reshape(-1)[kept] for end in ends) if drawn else (None, None)
-    unit = ", ".join(answer.columns)
+    unit = answer._axis_label
     points = Intervals(
         value.reshape(-1)[kept], labels, lower, upper, what=what, unit=unit, interval=lines, unknown="no interval drawn"
     )

@@ -28,13 +28,14 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.question import Query
+from discreet.scales import column_scales
 from discreet.statistics.comparisons.contrasts import DRAWS, SEED
-from discreet.statistics.counted_columns import CountedColumn, name_column
+from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.groups import By, Groups, name_groups
 from discreet.statistics.hypothesis_tests import HypothesisTest
 from discreet.statistics.request import Request, statistic
@@ -192,7 +193,7 @@ class Association(HypothesisTest):
     crosstab: CrossTab
 
     takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @cached_property
     def p_value(self) -> float:
@@ -225,15 +226,24 @@ class Association(HypothesisTest):
         of : str
             "rows" accounts for the noise alone, "population" for the sampling of rows too.
         """
-        sampled = self._choose_of(of) == "population"
-        return self.crosstab.interval(probability("level", level), sampled=sampled)
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        return self.crosstab.interval(level, sampled=of == "population")
 
     def table(self, level: float = 0.95, of: str | None = None) -> list[dict[str, Any]]:
         """Return one row, with Cramér's V, its interval and the p-value; ``counts`` has the cross-tab."""
         return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
-        return f"Cramér's V {self.value:.3g}, {self._describe_p_values()}"
+        return f"{self._axis_label} {self.value:.3g}, {self._describe_p_values()}"
+
+    @property
+    def _axis_label(self) -> str:
+        """What is measured, and in how many bins a column of numbers or dates was counted."""
+        column, *others = self.columns
+        binned = f" in {len(self.column_labels)} bins" if column in column_scales(self.release.declared) else ""
+        return f"Cramér's V of {column}{binned} and {', '.join(others)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,7 +295,7 @@ def chi_square(
     column: Any = None,
     *,
     by: By,
-    bins: Any = 10,
+    bins: Any = None,
     epsilon: float,
     delta: float = 0.0,
     bits: Bits | None = None,
@@ -301,8 +311,8 @@ def chi_square(
         A declared column of categories, or of numbers or dates in ``bins``.
     by : str or list of str
         The other column of categories; of several, their combinations.
-    bins : int, sequence, or str
-        For numbers and dates, as in ``histogram``.
+    bins : int, sequence, or str, optional
+        For numbers and dates, as in ``histogram``: ten of equal width by default.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -328,7 +338,7 @@ def chi_square(
     if not grouping or column in grouping:
         raise ArgumentError("by", by, "another column of categories than the one that is counted")
     curator = curator.only([column, *grouping])
-    counted = CountedColumn.of(column, bins, curator)
+    counted = CountedColumn.of(column, bins_of(bins, [column], curator)[column], curator)
     query, labels = counted.count(curator), tuple(counted.cells)
     groups = Groups.of(grouping, curator)
     assert groups is not None

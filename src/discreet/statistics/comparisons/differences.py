@@ -80,12 +80,24 @@ class Difference(GroupComparison):
         """
         return super().interval(level, of)
 
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """Both signs of the largest difference."""
+        most = self.contrasts[0].limit * self.width
+        return -most, most
+
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         low, high = contrast.interval(level, of)
         return low * self.width, high * self.width
 
     def _compared_cells(self) -> dict[str, Any]:
         return compared_cells(self.compared)
+
+    @property
+    def _axis_label(self) -> str:
+        first, second = self.compared
+        share = "" if self.of is None else f"share of {self.of} of "
+        return f"{share}{self.columns[0]}, {first} less {second}"
 
     def _shown(self) -> str:
         first, second = self.compared
@@ -172,7 +184,7 @@ def difference(
     """Return the private difference of two groups in the mean of a column, or in the share of a category, with a test.
 
     Everything comes from one release with the whole budget: ``value``, ``p_value``, and ``interval(level)`` for the
-    noise alone or ``interval(level, of="population")`` for the population.
+    population, or ``interval(level, of="rows")`` for the noise alone.
 
     Parameters
     ----------

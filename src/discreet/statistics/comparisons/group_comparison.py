@@ -15,13 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import ArgumentError
 from discreet.door import Curator
 from discreet.statistics.comparisons.contrasts import Contrast
 from discreet.statistics.groups import By, name_groups
 from discreet.statistics.hypothesis_tests import HypothesisTest
 
 Array = NDArray[np.float64]
+
+REJECTED = 0.05  # p-values below which noise has not drowned a comparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +39,6 @@ class GroupComparison(HypothesisTest):
     contrasts: tuple[Contrast, ...]
 
     takes_categories: ClassVar[bool] = True
-    speaks_of_population: ClassVar[bool] = True
 
     @cached_property
     def p_value(self) -> Any:
@@ -62,15 +63,20 @@ class GroupComparison(HypothesisTest):
         of : str
             "rows" accounts for the noise alone, "population" for the sampling of rows too.
         """
-        probability("level", level)
-        about = self._choose_of(of)
-        ends = [self._ends(contrast, level, about) for contrast in self.contrasts]
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        ends = [self._ends(contrast, level, of) for contrast in self.contrasts]
         low, high = (self._each(list(side)) for side in zip(*ends, strict=True))
         return low, high
 
     @abstractmethod
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         """Return the interval of one group."""
+
+    def _are_drowned(self, low: Any, high: Any) -> Any:
+        """Return which intervals have all that is possible, but not where the test rejects: there no value fits."""
+        return super()._are_drowned(low, high) & (np.asarray(self.p_value) >= REJECTED)
 
     def _each(self, values: list[float]) -> Any:
         """Return the numbers of all groups; without groups the only one."""

@@ -16,7 +16,7 @@ the quantile of the absolute error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from discreet.queries.question import Query
 from discreet.statistics.comparisons.contrasts import DRAWS, SEED, Contrast
 from discreet.statistics.comparisons.group_comparison import GroupComparison, name_strata
 from discreet.statistics.comparisons.measured import choose_pair, compared_cells, name_between
-from discreet.statistics.counted_columns import CountedColumn, name_column
+from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.groups import By, Groups, ask_groups
 from discreet.statistics.request import Request, statistic
 from discreet.statistics.statistic import group_facts
@@ -94,11 +94,18 @@ class RankTest(GroupComparison):
     compared: tuple[Any, Any]
     between: str
 
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         return rank_interval(contrast, level, of == "population")
 
     def _compared_cells(self) -> dict[str, Any]:
         return compared_cells(self.compared)
+
+    @property
+    def _axis_label(self) -> str:
+        first, second = self.compared
+        return f"probability that {self.columns[0]} of {first} is above that of {second}"
 
     def _shown(self) -> str:
         first, second = self.compared
@@ -181,7 +188,7 @@ def rank_test(
     *,
     between: str | int,
     groups: Any = None,
-    bins: Any = 10,
+    bins: Any = None,
     by: By | None = None,
     epsilon: float,
     delta: float = 0.0,
@@ -198,9 +205,9 @@ def rank_test(
         A declared column of numbers or dates, or of categories in the order of their declaration.
     between, groups, by
         As in ``difference``.
-    bins : int, sequence, or str
-        The grid, as in ``histogram``. Values in one bin are ties. Few bins are better where noise dominates; bins that
-        are about equally full are best.
+    bins : int, sequence, or str, optional
+        The grid, as in ``histogram``; ten bins by default. Values in one bin are ties. Few bins are better where noise
+        dominates; bins that are about equally full are best.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -226,7 +233,7 @@ def rank_test(
         raise ArgumentError("between", between, "another column than the one that is compared")
     grouping = name_strata(by, [column, divided], curator)
     curator = curator.only([column, divided, *grouping])
-    query = CountedColumn.of(column, bins, curator).count(curator)
+    query = CountedColumn.of(column, bins_of(bins, [column], curator)[column], curator).count(curator)
     if query.size > MOST_BINS:
         raise ArgumentError("bins", query.size, f"at most {MOST_BINS} of them")
     values = curator.categories[curator.category_columns.index(divided)]

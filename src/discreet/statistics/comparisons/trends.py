@@ -76,6 +76,10 @@ class Trend(GroupComparison):
 
     _kind: ClassVar[str] = "spread"
 
+    @property
+    def _asked_columns(self) -> set[str]:
+        return super()._asked_columns | {self.over}
+
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each slope that holds it with about this probability.
 
@@ -88,12 +92,22 @@ class Trend(GroupComparison):
         """
         return super().interval(level, of)
 
+    @property
+    def _possible(self) -> tuple[float, float] | None:
+        """Both signs of the largest slope, from one bound to the other; rates have none."""
+        most = self.contrasts[0].limit * self.width
+        return (-most, most) if np.isfinite(most) else None
+
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
         low, high = contrast.interval(level, of)
         return low * self.width, high * self.width
 
     def _compared_cells(self) -> dict[str, Any]:
         return {"per": self.per or self.over}
+
+    @property
+    def _axis_label(self) -> str:
+        return f"change of {self.columns[0]} a {self.per or f'unit of {self.over}'}"
 
     def _shown(self) -> str:
         shown = f"{self.value:.4g}" if self.groups is None else super()._shown()

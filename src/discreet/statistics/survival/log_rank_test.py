@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,6 @@ class LogRank(HypothesisTest):
         seed = np.frombuffer(hashlib.sha256(self.release.value.tobytes()).digest(), dtype=np.uint32)
         return float(self._comparison.p_value(REPEATS, np.random.default_rng(seed.tolist())))
 
-    speaks_of_population: ClassVar[bool] = True
-
     @property
     def _draws(self) -> int:
         return REPEATS
@@ -85,7 +83,15 @@ class LogRank(HypothesisTest):
 
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each difference of restricted means; ``of`` is as in ``Survival.interval``."""
-        population = self._choose_of(of) == "population"
+        return super().interval(level, of)
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """Both signs of the limit of the restricted means."""
+        return -self.until, self.until
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        population = of == "population"
         _, low, high = self._life.difference_interval(self.edges, self.until, level, population=population)
         return (low.item(), high.item()) if low.size == 1 else (low, high)
 
@@ -105,13 +111,16 @@ class LogRank(HypothesisTest):
         Where two groups are compared the row has the p-value of the test. It is about all groups together: of more than
         two groups no row has it, and ``p_value``, ``repr`` and ``notes`` do.
         """
-        low, high = (np.atleast_1d(end).tolist() for end in self.interval(level, of))
-        about = self._about_cells(of)
-        several = zip(self._differences, np.atleast_1d(self.value).tolist(), low, high, strict=True)
+        ends = self.interval(level, of)
+        low, high = (np.atleast_1d(end).tolist() for end in ends)
+        about, lost = self._about_cells(of), np.atleast_1d(self._are_drowned(*ends)).tolist()
+        several = zip(self._differences, np.atleast_1d(self.value).tolist(), low, high, lost, strict=True)
         test = {"p_value": self.p_value} if len(self.compared) == 2 else {}
         return [
-            {"difference": name, "value": value, "low": least, "high": most, "until": self.until} | test | about
-            for name, value, least, most in several
+            {"difference": name, "value": value, "low": least, "high": most, "drowned": gone, "until": self.until}
+            | test
+            | about
+            for name, value, least, most, gone in several
         ]
 
     def _shown(self) -> str:

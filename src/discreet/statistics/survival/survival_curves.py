@@ -108,6 +108,7 @@ class Survival(Statistic):
         return unwrap(values if self.groups is not None else values[0])
 
     speaks_of_population: ClassVar[bool] = True
+    _possible: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def at_risk(self) -> Any:
@@ -130,7 +131,10 @@ class Survival(Statistic):
             population that the rows are an independent sample of (Greenwood's variance, and the noise). Where a person
             has several rows, these are not independent, and the interval is too narrow. Neither accounts for the grid.
         """
-        low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
+        return super().interval(level, of)
+
+    def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
+        low, high = self._life.curve_interval(level, population=of == "population")
         return self._of_groups(low), self._of_groups(high)
 
     @property
@@ -182,10 +186,10 @@ class Survival(Statistic):
         rows = super().table(level, of)
         low, high = self._life.curve_interval(level, population=self._choose_of(of) == "population")
         numbers = zip(rows, *(part.ravel().tolist() for part in (self._life.at_risk, low, high)), strict=True)
-        ends, about = ("value", "low", "high"), self._about_cells(of)
+        ends, about = ("value", "low", "high", "drowned"), self._about_cells(of)
         return [
             {name: cell for name, cell in row.items() if name not in ends and name not in about}
-            | {"at_risk": left, "value": row["value"], "low": least, "high": most}
+            | {"at_risk": left, "value": row["value"], "low": least, "high": most, "drowned": row["drowned"]}
             | about
             for row, left, least, most in numbers
         ]
@@ -198,20 +202,18 @@ class Survival(Statistic):
             shown = [f"{label_text(label)} {one}" for label, one in zip(self.groups, shown, strict=True)]
         return f"survival of {self.columns[0]} at {self.edges[-1]:.6g}: {', '.join(shown)}"
 
-    def drowned(self, level: float = 0.95) -> Any:
+    def _are_drowned(self, low: Any, high: Any) -> Any:
         """Return for each edge whether noise has drowned the curve there.
 
         That is where too few rows are at risk for the noise, so that the curve is held constant and its interval goes
         down to 0 (``known_until``), or where the interval has all shares from 0 to 1.
         """
-        low, high = (np.atleast_2d(end) for end in self.interval(level, of="rows"))
-        lost = (low <= 0.0) & (high >= 1.0)
+        lost = np.atleast_2d(super()._are_drowned(low, high))
         lost[:, 1:] |= ~self._life.known
         return lost.reshape(np.shape(self.value))
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """For which groups, and from which time on, noise has drowned the curve."""
+    def _describe_drowned(self) -> tuple[str, ...]:
+        """Return for which groups, and from which time on, noise has drowned the curve."""
         lost = np.atleast_2d(self.drowned(self._level))
         groups = [""] if self.groups is None else [f"{label_text(label)} " for label in self.groups]
         firsts = [
