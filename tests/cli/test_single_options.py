@@ -205,7 +205,7 @@ ASKED = {
     "mode": "ward",
     "proportion": "income --set of=above",
     "quantile": "age --q 0.9",
-    "quantiles": "age",
+    "quantiles": "age --q 0.25,0.5",
     "rank-test": "age --between income",
     "std": "age",
     "sum": "age",

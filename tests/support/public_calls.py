@@ -305,6 +305,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "private_score": {"X": lambda world, profile: ROWS},
     "fit_model": {"model": lambda world, profile: None},
     "infer": {"model": lambda world, profile: None},
+    "combine": {"fits": lambda world, profile: [(np.ones(2), np.ones(2))] * 5},
     "for_columns": {"columns": lambda world, profile: 2},
     "next_interval": {},
     "clip": {"x": lambda world, profile: ROWS},

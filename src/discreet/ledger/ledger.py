@@ -358,6 +358,8 @@ class Ledger:
         ``history`` shows it. Returns the mark; or None where the entry is not in the record, since its commit failed. A
         process that is killed cannot leave this mark.
         """
+        if not isinstance(entry, Entry):
+            raise ArgumentError("entry", entry, "an entry of the history")
         details = write_details({"entry": entry.number, "losses": []})
         with self._transaction(write=True) as book:
             if not book.has(entry):

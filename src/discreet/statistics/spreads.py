@@ -331,12 +331,14 @@ class SpreadRequest(ColumnRequest[Covariance]):
         A matrix is multiplied from both sides by factors for its columns: it keeps its correlations, and has no
         negative eigenvalue if it had none. No covariance is then above w₁w₂/4 (``Covariance._possible``).
         """
-        most = np.array([(scale.high - scale.low) ** 2 / 4.0 for scale in self.scales])
+        widths = np.array([scale.high - scale.low for scale in self.scales])
+        most = widths**2 / 4.0
         if not self.matrix:
             return np.asarray(np.minimum(result, most))
         variances = np.diagonal(result, axis1=1, axis2=2)
         factors = np.sqrt(np.minimum(most / np.maximum(variances, most), 1.0))
-        return np.asarray(result * factors[:, :, None] * factors[:, None, :])
+        largest = np.outer(widths, widths) / 4.0  # beyond which rounding may be
+        return np.clip(result * factors[:, :, None] * factors[:, None, :], -largest, largest)
 
 
 @dataclass(frozen=True, eq=False)
