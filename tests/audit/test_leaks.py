@@ -244,6 +244,14 @@ class Planted:
         return np.asarray(self.__dict__.pop("kept")).mean()
 
 
+def test_tables_of_counts_are_found_and_single_counts_are_not() -> None:
+    counts = np.random.default_rng(0).integers(0, 400, 60).astype(np.float64)
+    search = Search({"counts": counts})
+    assert search.within(Planted(counts))
+    assert search.within(Planted({"shown": counts[10:30]}))
+    assert search.within(Planted(counts[[3, 40]])) == []
+
+
 def _cached(planted: Planted) -> Planted:
     assert planted.cached > 0
     return planted

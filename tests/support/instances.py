@@ -222,7 +222,7 @@ def _side_by_side_instances(rng: np.random.Generator, d: int, radius: float) -> 
         SideBySide(named, (1.0, 1.0)),
         SideBySide((cells, *named), (a, b, b)),
         SideBySide((Grouped(binned, 3, 0), named[0], binned), (a, b, 0.1)),
-        SideBySide((Moments(space, (0.2, 0.3, 0.5)), Count()), (a, b)),
+        SideBySide((Sum(space), Histogram(3)), (a, b)),
     ]
 
 

@@ -31,6 +31,7 @@ HOLDERS = ("pandas", "polars", "pyarrow", "duckdb", "narwhals", "dask", "adbc_dr
 NUMBER = re.compile(r"(?<![\d.])[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|(?<![\w.])[-+]?\d+(?:[eE][-+]?\d+)?(?![\w.])")
 # How many digits a number in a text must have, so that it is none of the secrets by chance; more for one of many.
 DIGITS, MORE_DIGITS, MANY = 6, 9, 100
+COUNTS, RUN = 16, 6  # more whole numbers than that are searched for in runs
 
 
 def walk(thing: Any) -> Iterator[tuple[str, Any]]:
@@ -131,7 +132,8 @@ class Search:
     ----------
     secrets : mapping of str to float or array
         What is searched for, by name. Numbers of less than seven digits say too little to be told apart, and are left
-        out, but for whole ones from ``least`` on.
+        out, but for whole ones from ``least`` on. Of many whole numbers, as in tables of counts, each could stand
+        anywhere: they are searched for ``RUN`` at a time, in their order.
     public : sequence of float
         What may be found all the same: numbers that were declared.
     least : int
@@ -142,6 +144,14 @@ class Search:
         known: dict[float, str] = {}
         self._many: set[str] = set()
         lists = [(name, np.asarray(given, dtype=np.float64).ravel().tolist()) for name, given in secrets.items()]
+        counts = [(name, given) for name, given in lists if len(given) > COUNTS and all(map(float.is_integer, given))]
+        lists = [one for one in lists if one not in counts]
+        self._runs = [
+            (f"{name}[{place}:{place + RUN}]", np.array(given[place : place + RUN]).tobytes())
+            for name, given in counts
+            for place in range(0, len(given) - RUN + 1, RUN)
+            if len({*given[place : place + RUN]}) > RUN // 2
+        ]
         for name, given in sorted(lists, key=lambda one: -len(one[1])):  # one of few is the better name
             for place, value in enumerate(given):
                 if math.isfinite(value) and _telling(value, least) and value not in public:
@@ -156,17 +166,19 @@ class Search:
 
     def among(self, numbers: Any, relative: float = 1e-12) -> list[str]:
         """Return which secrets are among some numbers, up to rounding."""
-        given = np.abs(np.asarray(numbers, dtype=np.float64).ravel())
-        given = given[np.isfinite(given) & (given > 0.0)]
+        given = np.asarray(numbers, dtype=np.float64).ravel()
+        there = given.tobytes()
+        runs = [name for name, run in self._runs if run in there] if len(given) >= RUN else []
+        given = np.abs(given[np.isfinite(given) & (given != 0.0)])
         self.looked_at += len(given)
         if not len(given) or not len(self._values):
-            return []
+            return runs
         places = np.searchsorted(self._values, given)
         result = set()
         for near in (np.clip(places - 1, 0, None), np.clip(places, None, len(self._values) - 1)):
             hit = np.abs(self._values[near] - given) <= relative * given
             result |= {self._names[place] for place in near[hit].tolist()}
-        return sorted(result)
+        return runs + sorted(result)
 
     def in_text(self, text: str) -> list[str]:
         """Return which secrets a text spells, to as many digits as it has and at least six."""

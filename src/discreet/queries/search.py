@@ -17,6 +17,7 @@ rows as for one. ``query.categories`` gives the number of categories: an int for
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +155,10 @@ def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: C
 
 
 def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng: np.random.Generator) -> Array:
-    """Return the distances reached by steepest ascent with numerical gradients, a line search, and changed codes."""
+    """Return the distances reached by steepest ascent with numerical gradients, a line search, and changed codes.
+
+    Beside it stand those that are reached from the same points by moves to corners (``_move_to_ends``).
+    """
 
     def at(unit: Array, code: Codes) -> Array:
         return _apart(_contributions(query, unit, np.broadcast_to(code, (*unit.shape[:-1], code.shape[-1]))), norm)
@@ -163,7 +167,7 @@ def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng:
     counts = _counts(query) * sides
     points = np.clip(pairs, -4.0, 4.0)
     values = at(points, codes)
-    reached = [values]
+    reached = [values, _move_to_ends(at, points, codes, values)]
     lengths = 2.0 ** -np.arange(-1.0, 18.0)[:, None, None]
     for _ in range(steps):
         before = values
@@ -184,6 +188,22 @@ def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng:
         if not len(values):
             break
     return np.concatenate(reached)
+
+
+def _move_to_ends(at: Callable[[Array, Codes], Array], points: Array, codes: Codes, values: Array) -> Array:
+    """Return the distances reached by moving one coordinate to an end of its range at a time, whichever gains most.
+
+    Where a distance is convex in each coordinate, as sums of products are, it is largest at a corner of the box.
+    """
+    _, sides, d = points.shape
+    ends = np.concatenate([np.eye(sides * d), -np.eye(sides * d)]).reshape(2 * sides * d, sides, d)
+    for _ in range(2 * sides * d):  # none where a query has no numbers
+        before = values
+        moved = np.where(ends != 0.0, ends, points[:, None])
+        points, values = _better(moved, at(moved, codes[:, None]), points, values)
+        if not (values > before * (1.0 + GAIN)).any():
+            break
+    return values
 
 
 def _slopes(query: Query, norm: str, points: Array, codes: Codes) -> Array:
