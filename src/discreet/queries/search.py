@@ -74,7 +74,8 @@ def worst_neighbours(
         bound = query.bound.norm(one_norm) if sides == 1 else query.bound.replace(one_norm)
         if math.isfinite(bound):
             result = _apart(alone[:, :sides], norm)
-            best = _best(result)
+            alike = (codes[:, 0] == codes[:, sides - 1]).all(axis=-1)  # neither kind of neighbours may hide the other
+            best = np.concatenate([_best(result, kind) for kind in (alike, ~alike)])
             climbed = [
                 _climb(query, norm, pairs[some, :sides], codes[some, :sides], steps, rng)
                 for some in np.split(best, range(together, len(best), together))
@@ -86,10 +87,10 @@ def worst_neighbours(
     return findings
 
 
-def _best(result: Array) -> NDArray[np.int64]:
-    """Return the indices of the four largest distinct values, since many corners have equal values."""
-    _, places = np.unique(np.round(-result / max(float(result.max()), 1e-300), 9), return_index=True)
-    return np.asarray(places[:4], dtype=np.int64)
+def _best(result: Array, kind: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the indices of the four largest distinct values of a kind, since many corners have equal values."""
+    _, places = np.unique(np.round(-result[kind] / max(float(result.max()), 1e-300), 9), return_index=True)
+    return np.asarray(np.flatnonzero(kind)[places[:4]], dtype=np.int64)
 
 
 def _counts(query: Query) -> tuple[int, ...]:
@@ -157,7 +158,7 @@ def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: C
 def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng: np.random.Generator) -> Array:
     """Return the distances reached by steepest ascent with numerical gradients, a line search, and changed codes.
 
-    Beside it stand those that are reached from the same points by moves to corners (``_move_to_ends``).
+    Beside it stand those that are reached from the same points by moves to corners and middles (``_move_to_ends``).
     """
 
     def at(unit: Array, code: Codes) -> Array:
@@ -191,15 +192,16 @@ def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng:
 
 
 def _move_to_ends(at: Callable[[Array, Codes], Array], points: Array, codes: Codes, values: Array) -> Array:
-    """Return the distances reached by moving one coordinate to an end of its range at a time, whichever gains most.
+    """Return the distances reached by moving one coordinate at a time to an end or the middle, whichever gains most.
 
-    Where a distance is convex in each coordinate, as sums of products are, it is largest at a corner of the box.
+    Where a distance is convex in each coordinate, as sums of products are, it is largest at a corner of the box. Of two
+    rows one is often in the middle.
     """
     _, sides, d = points.shape
-    ends = np.concatenate([np.eye(sides * d), -np.eye(sides * d)]).reshape(2 * sides * d, sides, d)
-    for _ in range(2 * sides * d):  # none where a query has no numbers
+    one = np.eye(sides * d).reshape(sides * d, sides, d)
+    for _ in range(3 * sides * d):  # none where a query has no numbers
         before = values
-        moved = np.where(ends != 0.0, ends, points[:, None])
+        moved = np.concatenate([np.where(one != 0.0, to, points[:, None]) for to in (-1.0, 0.0, 1.0)], axis=1)
         points, values = _better(moved, at(moved, codes[:, None]), points, values)
         if not (values > before * (1.0 + GAIN)).any():
             break
