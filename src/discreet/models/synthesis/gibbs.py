@@ -17,21 +17,52 @@ from numba import njit
 FREE = {"reassoc", "contract", "nsz"}  # what the compiler may do: another order, fused operations, the sign of zero
 
 
+@njit(inline="always", fastmath=FREE)
+def _exp(x):
+    """Return eˣ of a float32 in [−87, 87], to 2⁻²³ of itself: x = n·ln 2 + f, and a polynomial (Cephes) has e^f.
+
+    Unlike the one of the standard library it is computed for several numbers at once. Below −87 it is e⁻⁸⁷.
+    """
+    x = max(x, np.float32(-87.0))
+    n = np.float32(math.floor(x * np.float32(1.44269504) + np.float32(0.5)))
+    f = (x - n * np.float32(0.693359375)) + n * np.float32(2.12194440e-4)
+    power = np.float32(1.9875691500e-4)
+    power = power * f + np.float32(1.3981999507e-3)
+    power = power * f + np.float32(8.3334519073e-3)
+    power = power * f + np.float32(4.1665795894e-2)
+    power = power * f + np.float32(1.6666665459e-1)
+    power = power * f + np.float32(5.0000001201e-1)
+    power = power * f * f + f + np.float32(1.0)
+    return power * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
-def _choose(logits, first, last, uniform):
-    """Return the place from ``first`` on to which a uniform number leads; logits become sums of their exponentials."""
+def _choose(logits, uniform):
+    """Return the place to which a uniform number leads; logits become their exponentials."""
     most = np.float32(-1e30)
-    for k in range(first, last):
+    for k in range(len(logits)):
         most = max(most, logits[k])
     total = np.float32(0.0)
-    for k in range(first, last):
-        total += np.float32(math.exp(logits[k] - most))
-        logits[k] = total
+    for k in range(len(logits)):
+        logits[k] = _exp(logits[k] - most)
+        total += logits[k]
     aim = uniform * total
-    new = first
-    while new < last - 1 and logits[new] <= aim:
+    new, passed = 0, logits[0]
+    while new < len(logits) - 1 and passed <= aim:
         new += 1
+        passed += logits[new]
     return new
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
+def _draw(logits, fields, potential, scale, tripled, extra, levels, uniform):
+    """Return the place that a column is drawn at, from its own parts of all arrays; ``extra`` is what triples add."""
+    for k in range(len(logits)):
+        logits[k] = fields[k] + scale * potential[k]
+    if tripled:
+        for k in range(len(logits)):
+            logits[k] += extra[levels[k]]
+    return _choose(logits, uniform)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
@@ -44,44 +75,32 @@ def _move(potential, interactions, old, new):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
-def _add_triples(extra, row, column, without, levels, triples, first, touching, values, scale):
+def _add_triples(extra, level, column, without, starts, others, values, scale):
     """Set ``extra`` to what triples with a column, and without another, add to each of its levels."""
-    extra[:] = 0.0
-    for e in range(first[column], first[column + 1]):
-        t = touching[e]
-        a, b, c = triples[t, 0], triples[t, 1], triples[t, 2]
-        if without in (a, b, c):
-            continue
-        u, v, w = levels[row[a]], levels[row[b]], levels[row[c]]
-        for g in range(len(extra)):
-            if a == column:
-                extra[g] += scale * values[t, g, v, w]
-            elif b == column:
-                extra[g] += scale * values[t, u, g, w]
-            else:
-                extra[g] += scale * values[t, u, v, g]
+    for g in range(len(extra)):
+        extra[g] = 0.0
+    for t in range(starts[column], starts[column + 1]):
+        a, b = others[t, 0], others[t, 1]
+        if without not in (a, b):
+            own = values[t, level[a], level[b]]
+            for g in range(len(extra)):
+                extra[g] += scale * own[g]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
-def _join_triples(both, row, i, j, levels, triples, first, touching, values, scale):
+def _join_triples(both, level, i, j, starts, others, values, scale):
     """Set ``both`` to exp of what triples with two columns add to each pair of levels; return if there are any."""
     there = False
-    both[:] = 0.0
-    for e in range(first[i], first[i + 1]):
-        t = touching[e]
-        a, b, c = triples[t, 0], triples[t, 1], triples[t, 2]
-        if j not in (a, b, c):
+    for t in range(starts[i], starts[i + 1]):
+        a, b = others[t, 0], others[t, 1]
+        if j not in (a, b):
             continue
+        for h in range(both.shape[0]):
+            own = values[t, h, level[b]] if a == j else values[t, level[a], h]
+            for g in range(both.shape[1]):
+                term = _exp(min(scale * own[g], np.float32(87.0)))
+                both[h, g] = both[h, g] * term if there else term
         there = True
-        third = levels[row[a + b + c - i - j]]
-        for g in range(both.shape[0]):
-            for h in range(both.shape[1]):
-                u = g if a == i else (h if a == j else third)
-                v = g if b == i else (h if b == j else third)
-                w = g if c == i else (h if c == j else third)
-                both[g, h] += scale * values[t, u, v, w]
-    if there:
-        both[:] = np.exp(both)
     return there
 
 
@@ -110,81 +129,80 @@ def sweep(rows, order, blocks, ties, gauges, uniforms, fields, interactions, sta
     temperature : float
         By which interactions and terms of triples are multiplied.
     triple_terms : tuple of arrays
-        Levels of bins, triples, where the triples of each column begin, their numbers, and τ (``triples``).
+        Levels of bins, and the terms as each column sees them (``TripleTerms.facing``).
     """
-    levels, triples, first, touching, values = triple_terms
+    levels, first, others, values = triple_terms
     m = values.shape[1]
     extra, other_extra = np.zeros(m, dtype=np.float32), np.zeros(m, dtype=np.float32)
-    both = np.zeros((m, m), dtype=np.float32)
-    joined = False
-    several = len(triples) > 0
+    both, joint = np.zeros((m, m), dtype=np.float32), np.zeros((m, ties.shape[2]), dtype=np.float32)
+    here = np.zeros(rows.shape[1], dtype=np.int64)  # the levels of a row
     n, d = rows.shape
     size = len(fields)
     potential = np.empty(size, dtype=np.float32)
     logits = np.empty(size, dtype=np.float32)
     scale = np.float32(temperature)
     for r in range(n):
-        potential[:] = 0.0
+        for k in range(size):
+            potential[k] = 0.0
         for j in range(d):
-            own = interactions[rows[r, j]]
+            own, here[j] = interactions[rows[r, j]], levels[rows[r, j]]
             for k in range(size):
                 potential[k] += own[k]
         for p in range(len(blocks)):
             i, j = blocks[p, 0], blocks[p, 1]
             a, b, c, e = starts[i], starts[i + 1], starts[j], starts[j + 1]
             old, other = rows[r, i], rows[r, j]
-            if several:
-                _add_triples(extra, rows[r], i, j, levels, triples, first, touching, values, scale)
-                _add_triples(other_extra, rows[r], j, i, levels, triples, first, touching, values, scale)
-                joined = _join_triples(both, rows[r], i, j, levels, triples, first, touching, values, scale)
+            one, two = first[i] < first[i + 1], first[j] < first[j + 1]  # which of them have triples
+            joined = False
+            if one or two:
+                _add_triples(extra, here, i, j, first, others, values, scale)
+                _add_triples(other_extra, here, j, i, first, others, values, scale)
+                joined = _join_triples(both, here, i, j, first, others, values, scale)
+            field, phi, taken, gauge = fields[c:e], potential[c:e], interactions[old, c:e], gauges[p, 1]
+            weights, level = logits[c:e], levels[c:e]
             most = np.float32(-1e30)
-            for k in range(c, e):  # weights of the second without the first
-                logits[k] = fields[k] + scale * (potential[k] - interactions[old, k]) + gauges[p, 1, k - c]
-                if several:
-                    logits[k] += other_extra[levels[k]]
-                most = max(most, logits[k])
-            for k in range(c, e):
-                logits[k] = np.float32(math.exp(logits[k] - most))
+            for k in range(len(weights)):  # of the second column without the first
+                weights[k] = field[k] + scale * (phi[k] - taken[k]) + gauge[k]
+                if two:
+                    weights[k] += other_extra[level[k]]
+                most = max(most, weights[k])
+            for k in range(len(weights)):
+                weights[k] = _exp(weights[k] - most)
+            if joined:
+                for g in range(m):
+                    for k in range(len(weights)):
+                        joint[g, k] = weights[k] * both[level[k], g]
             there = False
             for k in range(a, b):
                 total = np.float32(0.0)
-                tie = ties[p, k - a]
-                if joined:
-                    for q in range(c, e):
-                        total += tie[q - c] * logits[q] * both[levels[k], levels[q]]
-                else:
-                    for q in range(c, e):
-                        total += tie[q - c] * logits[q]
+                tie, mass = ties[p, k - a], joint[levels[k]] if joined else weights
+                for q in range(len(weights)):
+                    total += tie[q] * mass[q]
                 if total > np.float32(1e-30):
                     there = True
                 total = np.float32(math.log(total + np.float32(1e-37)))
                 logits[k] = total + fields[k] + scale * (potential[k] - interactions[other, k]) + gauges[p, 0, k - a]
-                if several:
+                if one:
                     logits[k] += extra[levels[k]]
             if there:
-                new = _choose(logits, a, b, uniforms[r, 2 * p])
+                new = a + _choose(logits[a:b], uniforms[r, 2 * p])
                 _move(potential, interactions, old, new)
-                rows[r, i] = new
-            if several:
-                _add_triples(other_extra, rows[r], j, -1, levels, triples, first, touching, values, scale)
-            for k in range(c, e):
-                logits[k] = fields[k] + scale * potential[k]
-                if several:
-                    logits[k] += other_extra[levels[k]]
-            new = _choose(logits, c, e, uniforms[r, 2 * p + 1])
+                rows[r, i], here[i] = new, levels[new]
+            if two:
+                _add_triples(other_extra, here, j, -1, first, others, values, scale)
+            new = c + _draw(weights, field, phi, scale, two, other_extra, level, uniforms[r, 2 * p + 1])
             _move(potential, interactions, other, new)
-            rows[r, j] = new
+            rows[r, j], here[j] = new, levels[new]
         for q in range(len(order)):
             j = order[q]
-            if several:
-                _add_triples(extra, rows[r], j, -1, levels, triples, first, touching, values, scale)
-            for k in range(starts[j], starts[j + 1]):
-                logits[k] = fields[k] + scale * potential[k]
-                if several:
-                    logits[k] += extra[levels[k]]
-            new = _choose(logits, starts[j], starts[j + 1], uniforms[r, 2 * len(blocks) + q])
+            a, b = starts[j], starts[j + 1]
+            one = first[j] < first[j + 1]
+            if one:
+                _add_triples(extra, here, j, -1, first, others, values, scale)
+            uniform = uniforms[r, 2 * len(blocks) + q]
+            new = a + _draw(logits[a:b], fields[a:b], potential[a:b], scale, one, extra, levels[a:b], uniform)
             _move(potential, interactions, rows[r, j], new)
-            rows[r, j] = new
+            rows[r, j], here[j] = new, levels[new]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -61,6 +61,7 @@ LEAST_TREND = 0.05  # spread of a trend that is below its noise
 FORBIDDEN = -60.0  # θ of a pair that cannot occur
 FIRST_GAUGES, GAUGES = 100, 3  # rounds in the first sweep and in later ones
 STRATA = 16  # rows alike over which uniform numbers are evenly spread
+ORDERS = np.random.default_rng(0).permuted(np.tile(np.arange(STRATA, dtype=np.uint8), (4096, 1)), axis=1)  # of them
 TIED = 0.4  # Cramér's V from which two columns are drawn together,
 TIED_NUMBERS = 0.6  # and the rank correlation of two numbers
 LEAST_EIGENVALUE = 0.02  # of the numbers' correlations
@@ -191,26 +192,24 @@ class Walk:
         uniforms = self._uniforms(2 * len(blocks) + len(self.single), rng)
         own, pairs = fields.astype(np.float32), interactions.astype(np.float32)
         ties, gauges = self._ties(temperature * interactions)[some], self.gauges[some].astype(np.float32)
-        order, three = rng.permutation(self.single), self.triples
-        terms = three.levels, three.columns, three.starts(self.rows.shape[1]), three.touching[1]
-        tau = three.values.astype(np.float32)
-        sweep(self.rows, order, blocks, ties, gauges, uniforms, own, pairs, self.starts, temperature, (*terms, tau))
+        order, triples = rng.permutation(self.single), (self.triples.levels, *self.triples.facing(self.rows.shape[1]))
+        sweep(self.rows, order, blocks, ties, gauges, uniforms, own, pairs, self.starts, temperature, triples)
 
     def _uniforms(self, draws: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return uniform numbers for each row and draw, evenly spread over rows that are alike.
 
         Rows are sorted by some columns. In each draw, every ``STRATA`` rows that follow one another have one number in
         each of so many equal intervals, in random order. So each number is uniform and those of a row independent, and
-        counts vary less than with independent numbers.
+        counts vary less than with independent numbers. An order is one of ``ORDERS``, turned at random: fast to draw,
+        and every row is in every interval equally often.
         """
         n, d = self.rows.shape
-        some = rng.permutation(d)[:6]
-        order = np.lexsort(self.rows[:, some].T)
-        pieces = -(-n // STRATA)
-        strata = rng.permuted(np.broadcast_to(np.arange(STRATA, dtype=np.float32), (draws * pieces, STRATA)), axis=1)
-        spread = (strata + rng.random(strata.shape, dtype=np.float32)) / np.float32(STRATA)
+        key = self.rows[:, rng.permutation(d)[:6]] @ self.starts[-1] ** np.arange(min(d, 6))  # may wrap around
+        pieces = draws * -(-n // STRATA)
+        strata = ORDERS[rng.integers(0, len(ORDERS), pieces)] + rng.integers(0, STRATA, (pieces, 1), dtype=np.uint8)
+        spread = (rng.random(strata.shape, dtype=np.float32) + strata % np.uint8(STRATA)) / np.float32(STRATA)
         result = np.empty((n, draws), dtype=np.float32)
-        result[order] = np.minimum(spread, 1.0 - 2.0**-24).reshape(draws, -1)[:, :n].T
+        result[np.argsort(key)] = np.minimum(spread, np.float32(1.0 - 2.0**-24)).reshape(draws, -1)[:, :n].T
         return result
 
     def _ties(self, interactions: Array) -> NDArray[np.float32]:

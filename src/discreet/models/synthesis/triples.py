@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,17 +59,18 @@ class TripleTerms:
         """Return no terms, for so many bins."""
         return cls(np.zeros((0, 3), dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros((0, 1, 1, 1)))
 
-    @cached_property
-    def touching(self) -> tuple[Whole, Whole]:
-        """Where the triples of each column begin, and their numbers."""
-        last = int(self.columns.max(initial=-1)) + 1
-        found = [np.flatnonzero((self.columns == column).any(axis=1)) for column in range(last)]
-        return np.cumsum([0, *map(len, found)], dtype=np.int64), np.concatenate([np.zeros(0, np.int64), *found])
+    def facing(self, columns: int) -> tuple[Whole, Whole, NDArray[np.float32]]:
+        """Return the terms as each of so many columns sees them, those of one column after those of another.
 
-    def starts(self, columns: int) -> Whole:
-        """Return where the triples of each of so many columns begin."""
-        own = self.touching[0]
-        return np.concatenate([own, np.full(columns + 1 - len(own), own[-1])])
+        These are where the terms of each column begin, the two other columns of each term, and τ with the column's own
+        level last.
+        """
+        own = [(column, at, t) for t, triple in enumerate(self.columns.tolist()) for at, column in enumerate(triple)]
+        m, found = self.values.shape[1], sorted(own)
+        others = np.array([np.delete(self.columns[t], at) for _, at, t in found], dtype=np.int64).reshape(-1, 2)
+        values = np.array([np.moveaxis(self.values[t], at, 2) for _, at, t in found], dtype=np.float32)
+        starts = np.searchsorted([column for column, _, _ in found], np.arange(columns + 1))
+        return starts, others, values.reshape(-1, m, m, m)
 
     def count(self, rows: NDArray[np.int32]) -> Array:
         """Return how many rows are in each cell of each triple."""
