@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 
 import pytest
 
 import ledger_places
 from discreet.noise import NotPrivateWarning, SeededBits
+from kept_connections import kept_memory
 
 # A statistical test fails a right implementation with at most this probability. With fixed seeds none of them
 # can flake at all; the number is what makes a failure mean something. 1,000 such tests stay below 1e-6.
@@ -24,6 +26,12 @@ def seeded():
             return SeededBits(seed)
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=find_spec("duckdb") is not None)
+def _kept_memory():
+    with kept_memory():
+        yield
 
 
 @pytest.fixture(scope="session")

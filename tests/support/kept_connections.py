@@ -6,6 +6,7 @@ of PostgreSQL one whose transaction is rolled back and whose session is reset be
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,25 @@ from unittest import mock
 
 import pytest
 
-__all__ = ["kept_connections"]
+__all__ = ["kept_connections", "kept_memory"]
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep one instance of DuckDB in memory for all who read files; each has a connection of their own to it."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    connect = duckdb.connect
+    instances: dict[int, Any] = {}  # one for each process: the threads of an instance do not survive a fork
+
+    def open_memory(database: str = ":memory:", *given: Any, **more: Any) -> Any:
+        if database != ":memory:" or "config" not in more:
+            return connect(database, *given, **more)
+        if os.getpid() not in instances:
+            instances[os.getpid()] = connect(database, *given, **more)
+        return instances[os.getpid()].cursor()
+
+    with mock.patch.object(duckdb, "connect", open_memory):
+        yield
 
 
 @contextmanager

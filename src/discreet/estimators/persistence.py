@@ -181,6 +181,8 @@ class Persistent:
         if is_read and not (parameters.keys() | fitted.keys()) & cls._added.keys():
             fitted = {name: value for name, value in cls._added.items() if name.endswith("_")} | dict(fitted)
             parameters = {name: value for name, value in cls._added.items() if name in known} | dict(parameters)
+        if is_read:
+            fitted = {name: value for name, value in fitted.items() if name not in cls._removed}
         if not is_read or parameters.keys() != known:
             raise ArgumentError("parameters", UNSHOWN, f"{sorted(known)}")
         if fitted.keys() - {"feature_names_in_"} != named:
@@ -198,6 +200,7 @@ class Persistent:
 
     _fitted: ClassVar[tuple[str, ...]]
     _added: ClassVar[Mapping[str, Any]] = {}  # parameters and attributes that files of earlier versions lack
+    _removed: ClassVar[tuple[str, ...]] = ()  # attributes that only files of earlier versions have
 
     def _check_fitted(self) -> None:
         """Raise a ValueError where the attributes contradict each other, or the guarantee is not kept."""

@@ -98,7 +98,8 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
     triple_interactions_ : array
         τ of each of these and of the levels of their columns.
     log_partition_ : float
-        An estimate of ln Σ exp(Σ f + Σ θ + Σ τ), by annealed importance sampling, for ``score_samples``.
+        An estimate of ln Σ exp(Σ f + Σ θ + Σ τ), by annealed importance sampling, for ``score_samples``. It is computed
+        when it is first asked for.
     guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
         As in ``GaussianMixture``.
 
@@ -153,7 +154,6 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         curator = self._open(X).with_gaps()
         method = self._method_for(curator)
         self._check_zeros(curator)
-        seed = np.random.default_rng(self._public_seed())
 
         def take(result: FittedTable) -> None:
             public = PublicRows.from_releases(self.releases_)
@@ -166,16 +166,11 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             three = result.model.triples
             self.triples_ = np.zeros((0, 3), dtype=np.int64) if three is None else three.columns
             self.triple_interactions_ = np.zeros(0) if three is None else three.values.ravel().round(DIGITS)
-            self.log_partition_ = self._model.log_partition(seed)
             first = self.releases_[0]
             total = self._prepared[1].columns.rows if first.size.rows is None else float(first.size.rows)
             warn_of_dropped_rows(first, total, noise_std(first, "counts"))
 
         return self._plan_method(method, curator, take, own_units=False)
-
-    def _public_seed(self) -> int | None:
-        """Return a seed for what is public in any case."""
-        return None if self.random_state is None else 0
 
     def _open(self, X: Any) -> Curator:
         curator = super()._open(X)
@@ -314,9 +309,8 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         return tuple(result)
 
     _plots = ("associations", "errors", "sample", "noise")
-    _fitted = (
-        "columns_", "categories_", "fields_", "interactions_", "triples_", "triple_interactions_", "log_partition_",
-    )  # fmt: skip
+    _fitted = ("columns_", "categories_", "fields_", "interactions_", "triples_", "triple_interactions_")
+    _removed = ("log_partition_",)
     _added: ClassVar[Mapping[str, Any]] = {"triples_": [], "triple_interactions_": [], "relations": None, "known": None}
 
     def _check_fitted(self) -> None:
@@ -327,8 +321,6 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             raise ArgumentError("columns_", UNSHOWN, "every declared column once")
         if self.categories_ != self._declared_categories(public):
             raise ArgumentError("categories_", UNSHOWN, "the declared categories of each column")
-        if type(self.log_partition_) is not float:
-            raise ArgumentError("log_partition_", UNSHOWN, "a number")
         try:
             self._check_questions(public)
             size = len(self._prepared[1].one)
@@ -395,6 +387,16 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             values = self.triple_interactions_.reshape(-1, *(three.most,) * 3)
             terms = TripleTerms(self.triples_, three.levels, values)
         return PairwiseModel(targets.columns.starts, self.fields_, theta, tied_pairs(targets), terms)
+
+    @property
+    def log_partition_(self) -> float:
+        """See the class."""
+        check_is_fitted(self)
+        kept: Any = self.__dict__.get("_kept_partition")
+        if kept is None or kept[0] is not self.fields_:
+            value = self._model.log_partition(np.random.default_rng(0))
+            kept = self.__dict__["_kept_partition"] = (self.fields_, value)
+        return float(kept[1])
 
     def quality(self) -> TableQuality:
         """Return what to expect of synthetic rows: errors of columns and pairs, and which pairs are more than noise.
