@@ -7,7 +7,7 @@ every row with one of the declared categories, are refused where the declaration
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.records import Condition
-from discreet.records.declared.conditions import NumberComparison
+from discreet.records.declared.possible_rows import list_comparisons
 
 Array = NDArray[np.float64]
 
 MOST_ROWS = 10**6  # that are tried
 
 
-def check_possible(
+def check_zeros(
     zeros: Sequence[Condition],
     numbers: Mapping[str, tuple[float, float]],
     whole: Sequence[str],
@@ -92,13 +92,6 @@ def _connected(zeros: Sequence[Condition]) -> list[tuple[list[str], list[Conditi
     return [(sorted(names), rules) for names, rules in groups]
 
 
-def _comparisons(rule: Condition) -> Iterator[NumberComparison]:
-    if isinstance(rule, NumberComparison):
-        yield rule
-    for part in rule.parts:
-        yield from _comparisons(part)
-
-
 def _values(
     name: str,
     names: Sequence[str],
@@ -107,7 +100,7 @@ def _values(
     whole: bool,
 ) -> Array:
     """Return values of a number, such that each way of comparing it is tried."""
-    found = [one for rule in rules for one in _comparisons(rule)]
+    found = [one for rule in rules for one in list_comparisons(rule)]
     alone = not any(isinstance(one.other, str) for one in found)
     ends = [end for other in names if other in numbers and (other == name or not alone) for end in numbers[other]]
     points = np.unique([*ends, *(one.other for one in found if not isinstance(one.other, str))])

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Collection, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, format_names, iterable, nonnegative
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import LogLikelihoodScore, sample_arguments
+from discreet.estimators.drawn_tables import to_table
 from discreet.estimators.persistence import PublicRows
+from discreet.estimators.table_declaration import TableDeclaration
 from discreet.estimators.table_estimator import TableEstimator, warn_of_dropped_rows
 from discreet.estimators.table_persons import BATCHES, check_persons, keep_whole, put_together, rows_for
-from discreet.estimators.table_relations import Relation, read_relations
-from discreet.estimators.table_rules import check_possible
+from discreet.estimators.table_relations import Relation
 from discreet.guarantees import Neighbors
 from discreet.models.noisy_sums import noise_std
-from discreet.models.synthesis.column_trees import NumberUnits
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, tied_pairs
-from discreet.models.synthesis.synthesis_method import ColumnHistogram, DeclaredColumn, FittedTable, TableSynthesis
+from discreet.models.synthesis.synthesis_method import ColumnHistogram, FittedTable, TableSynthesis
 from discreet.models.synthesis.table_quality import TableQuality, assess_table
 from discreet.models.synthesis.table_rows import BrokenRule, Columns, DrawnColumn, draw_table, log_within
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms
 from discreet.records import Box, Condition, Schema
-from discreet.records.cells import category_key
-from discreet.records.declared.conditions import And, Membership
-from discreet.scales import ColumnScale, column_scales
+from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
 
 DIGITS = 6  # of fields and interactions in a file
 MOST_COLUMNS = 500
 MOST_FIELD = 1e6  # the sweeps of a fit reach some hundreds
-WRITE = "for example zeros=[{'ward': 'maternity', 'sex': 'male'}] or zeros=[\"ward == 'maternity' and age < 10\"]"
-
-WRITE_KNOWN = "for example known={'sex': {'F': 0.51, 'M': 0.49}}"
 
 
 class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # type: ignore[misc]
@@ -153,11 +145,11 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
     def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X).with_gaps()
         method = self._method_for(curator)
-        self._check_zeros(curator)
+        self._declare(curator).check_zeros()
 
         def take(result: FittedTable) -> None:
-            public = PublicRows.from_releases(self.releases_)
-            self.columns_, self.categories_ = self._named_columns(public), self._declared_categories(public)
+            declaration = self._declaration
+            self.columns_, self.categories_ = declaration.columns, declaration.categories
             self.feature_names_in_ = np.array(self.columns_, dtype=object)
             self.n_features_in_ = len(self.columns_)
             upper = np.triu_indices(len(result.model.fields))
@@ -181,132 +173,29 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             raise ArgumentError("X", UNSHOWN, "bounds for each column; write a Schema in the place of a Ball")
         return curator
 
-    def _declared_categories(self, rows: Curator | PublicRows) -> dict[str, tuple[Any, ...]]:
-        """Return the declared categories of each column, without what stands for gaps."""
-        gaps = rows.declared.get("gaps", [])
-        own = len(rows.category_columns) - sum(name in gaps for name in rows.columns)
-        pairs = zip(rows.category_columns[:own], rows.categories[:own], strict=True)
-        return {name: tuple(values[:-1] if name in gaps else values) for name, values in pairs}
+    def _declare(self, rows: Curator | PublicRows) -> TableDeclaration:
+        """Return what is declared, by the rows and by the parameters."""
+        whole = self._whole(rows)
+        return TableDeclaration(rows, whole, self.schema, self.target, self.zeros, self.relations, self.known)
 
-    def _named_columns(self, rows: Curator | PublicRows) -> tuple[str, ...]:
-        """Return all columns, in order."""
-        if self.schema is not None:
-            return self.schema.names
-        return (*rows.columns, *self._declared_categories(rows))
-
-    def _relations(self, rows: Curator | PublicRows) -> dict[str, Relation]:
-        """Return the columns that follow from others, checked."""
-        whole = [name for name, one in zip(rows.columns, self._whole(rows), strict=True) if one]
-        given = {} if self.relations is None else self.relations
-        return read_relations(given, column_scales(rows.declared), whole, self._declared_categories(rows))
-
-    def _modelled_columns(self, rows: Curator | PublicRows) -> tuple[str, ...]:
-        """Return the columns that follow from no other, in order."""
-        derived = self._relations(rows)
-        return tuple(name for name in self._named_columns(rows) if name not in derived)
+    @property
+    def _declaration(self) -> TableDeclaration:
+        """What is declared, by the releases and by the parameters."""
+        return self._declare(PublicRows.from_releases(self.releases_))
 
     def _method_for(self, rows: Curator | PublicRows) -> TableSynthesis:
         """Return the method that the parameters request, all of them checked."""
-        gaps = rows.declared.get("gaps", [])
-        categories, scales, whole = self._declared_categories(rows), column_scales(rows.declared), self._whole(rows)
-        beside = iter(range(len(categories), len(rows.category_columns)))
-        missing = {name: next(beside) for name in rows.columns if name in gaps}
-        columns = []
-        for name in self._modelled_columns(rows):
-            if name in categories:
-                place, count = list(categories).index(name), len(categories[name])
-                gap = count if name in gaps else None
-                columns.append(DeclaredColumn(place, count=count + (gap is not None), gap=gap))
-            else:
-                place = rows.columns.index(name)
-                units = NumberUnits(scales[name].low, scales[name].high, whole[place])
-                columns.append(DeclaredColumn(place, units=units, gap=missing.get(name)))
+        declaration = self._declare(rows)
         return TableSynthesis(
-            tuple(columns),
+            declaration.modelled_columns,
             rows.space,
             tuple(len(values) for values in rows.categories),
             self._requested_guarantee(rows.neighbors),
             rows.setting.max_rows,
-            self._target_place(rows),
-            self._forbidden_pairs(rows),
-            known=self._known_shares(rows),
+            declaration.target_place,
+            declaration.forbidden_pairs,
+            known=declaration.known_shares,
         )
-
-    def _known_shares(self, rows: Curator | PublicRows) -> tuple[tuple[int, tuple[float, ...]], ...]:
-        """Return the columns whose shares are known, each with the shares of its categories in order."""
-        given: Any = {} if self.known is None else self.known
-        names, categories = self._modelled_columns(rows), self._declared_categories(rows)
-        if not isinstance(given, Mapping) or not all(isinstance(shares, Mapping) for shares in given.values()):
-            raise ArgumentError("known", given, "a mapping of columns to the shares of their categories", WRITE_KNOWN)
-        result = []
-        for name, shares in given.items():
-            if name not in names or name not in categories:
-                some = [column for column in names if column in categories]
-                raise ArgumentError("known", name, f"a column of categories, of {format_names(some)}", WRITE_KNOWN)
-            written = {"true": True, "false": False} if set(categories[name]) == {True, False} else {}  # by a file
-            by_key = {category_key(written.get(value, value)): share for value, share in shares.items()}
-            if by_key.keys() != set(map(category_key, categories[name])):
-                raise ArgumentError(
-                    "known", shares, f"a share for each of {format_names(categories[name])}", WRITE_KNOWN
-                )
-            values = tuple(nonnegative("known", by_key[category_key(value)]) for value in categories[name])
-            if abs(math.fsum(values) - 1.0) > 1e-6:
-                raise ArgumentError("known", shares, f"shares of {name!r} that sum to 1", WRITE_KNOWN)
-            result.append((names.index(name), values))
-        return tuple(result)
-
-    def _target_place(self, rows: Curator | PublicRows) -> int | None:
-        names = self._modelled_columns(rows)
-        if self.target is not None and self.target not in names:
-            raise ArgumentError("target", self.target, f"None, or a column of {format_names(names)}")
-        return None if self.target is None else names.index(self.target)
-
-    def _conditions(self, rows: Curator | PublicRows) -> list[Condition]:
-        """Return what cannot occur, as conditions."""
-        if isinstance(self.zeros, str | Mapping) or not iterable(self.zeros):
-            raise ArgumentError("zeros", self.zeros, "a list of what cannot occur", WRITE)
-        categories = self._declared_categories(rows)
-        numbers = {name: scale.kind for name, scale in column_scales(rows.declared).items()}
-        result = []
-        for one in self.zeros:
-            text: Any = one
-            if isinstance(one, Mapping):
-                if not one or not set(one) <= set(categories):
-                    raise ArgumentError("zeros", one, f"categories of {format_names(categories)}", WRITE)
-                several = {name: value if isinstance(value, list) else [value] for name, value in one.items()}
-                text = " and ".join(f"`{name.replace('`', '``')}` in {values!r}" for name, values in several.items())
-            if not isinstance(text, str):
-                raise ArgumentError("zeros", one, "a mapping of columns to categories, or a condition", WRITE)
-            try:
-                result.append(Condition.parse(text, numbers, categories))
-            except ValueError as error:  # it speaks of a condition
-                raise ValueError(f"zeros: {error}") from None
-        return result
-
-    def _check_zeros(self, rows: Curator) -> None:
-        """Raise where the declarations show that zeros forbid everything, or everything with a category."""
-        numbers = {name: scale.own_ends for name, scale in column_scales(rows.declared).items()}
-        whole = [name for name, one in zip(rows.columns, self._whole(rows), strict=True) if one]
-        categories, gaps = self._declared_categories(rows), rows.declared.get("gaps", [])
-        check_possible(self._conditions(rows), numbers, whole, categories, gaps, self._relations(rows))
-
-    def _forbidden_pairs(self, rows: Curator | PublicRows) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-        """Return the pairs of categories, each as its column and its code, that a condition alone forbids."""
-        names, result = self._modelled_columns(rows), []
-        for one in self._conditions(rows):
-            if not one.columns <= set(names):
-                continue
-            parts = one.parts if type(one) is And else ()
-            members = [part for part in parts if isinstance(part, Membership) and part.within]
-            if len(members) != 2 or len(parts) != 2 or members[0].column == members[1].column:
-                continue
-            first, second = members
-            result += [
-                ((names.index(first.column), a), (names.index(second.column), b))
-                for a in first.codes
-                for b in second.codes
-            ]
-        return tuple(result)
 
     _plots = ("associations", "errors", "sample", "noise")
     _fitted = ("columns_", "categories_", "fields_", "interactions_", "triples_", "triple_interactions_")
@@ -316,13 +205,13 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
     def _check_fitted(self) -> None:
         """Raise where the attributes are not those of a synthesizer."""
         super()._check_fitted()
-        public = PublicRows.from_releases(self.releases_)
-        if self.columns_ != self._named_columns(public) or self.n_features_in_ != len(self.columns_):
+        declaration = self._declaration
+        if self.columns_ != declaration.columns or self.n_features_in_ != len(self.columns_):
             raise ArgumentError("columns_", UNSHOWN, "every declared column once")
-        if self.categories_ != self._declared_categories(public):
+        if self.categories_ != declaration.categories:
             raise ArgumentError("categories_", UNSHOWN, "the declared categories of each column")
         try:
-            self._check_questions(public)
+            self._check_questions()
             size = len(self._prepared[1].one)
         except ValueError:  # counts of other bins have other shapes
             raise ArgumentError("releases_", UNSHOWN, "counts of the bins that follow from the histograms") from None
@@ -342,12 +231,12 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         ):
             raise ArgumentError("triple_interactions_", UNSHOWN, f"a number of at most {MOST_FIELD:g} for each cell")
 
-    def _check_questions(self, public: PublicRows) -> None:
+    def _check_questions(self) -> None:
         """Raise where a release is none of the question that follows from those before it, or of a smaller bound.
 
         Edges of bins may differ in their last digit on another machine. A bound depends on none of them.
         """
-        method = self._method_for(public).for_releases(len(self.releases_))
+        method = self._method_for(PublicRows.from_releases(self.releases_)).for_releases(len(self.releases_))
         for number, release in enumerate(self.releases_):
             asked, expected = release.question, method.next_query(self.releases_[:number])
             if type(asked) is not type(expected) or (asked.size, asked.bound) != (expected.size, expected.bound):
@@ -414,7 +303,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         <2 columns, ...; 1 of 1 pairs are more than noise, the strongest a and b ...>
         """
         targets = self._prepared[1]  # raises where it is not fitted
-        return assess_table(self._modelled_columns(PublicRows.from_releases(self.releases_)), targets)
+        return assess_table(self._declaration.modelled, targets)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
         """Return synthetic rows, at no further cost.
@@ -433,7 +322,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             and a model that was read from a file it is a pandas, Polars or Arrow table, the first of these that is
             installed; where none is, a dictionary of arrays.
         """
-        return _to_table(self._draw_columns(n_samples, random_state), getattr(self, "_backend", None))
+        return to_table(self._draw_columns(n_samples, random_state), getattr(self, "_backend", None))
 
     def sample_persons(
         self,
@@ -486,9 +375,8 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         (1000, 1)
         """
         number, rng = sample_arguments(n_persons, random_state)
-        public = PublicRows.from_releases(self.releases_)
-        conditions, relations = self._conditions(public), self._relations(public)
-        names = self._modelled_columns(public)
+        declaration = self._declaration
+        names, relations = declaration.modelled, declaration.relations
         check_persons(visit, constant, person, self.columns_, self._numbered_columns(), names)
         histograms, place = self._prepared[0], names.index(visit)
         share = float(histograms[place].shares[self.categories_[visit].index(1) if visit in self.categories_ else 0])
@@ -503,7 +391,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
             rows, persons = put_together({name: own[name] for name in names}, visits, constant, rng)
             rows = self._add_derived(rows, relations)
             broken = np.zeros(len(persons), dtype=bool)
-            for rule in self._find_zeros(rows, conditions, relations):
+            for rule in self._find_zeros(rows, declaration.zeros, relations):
                 broken |= rule.rows
             stays = np.flatnonzero(keep_whole(broken, persons))
             persons = np.unique(persons[stays], return_inverse=True)[1].reshape(-1)
@@ -523,7 +411,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         }
         whose = np.concatenate([persons for _, persons in parts])
         columns = {person: (whose, np.zeros(len(whose), dtype=bool))} | self._to_declared(own)
-        return _to_table(columns, getattr(self, "_backend", None))
+        return to_table(columns, getattr(self, "_backend", None))
 
     def _numbered_columns(self) -> dict[str, int]:
         """Return the columns of whole numbers from 1 on, each with its largest."""
@@ -548,8 +436,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
     def _draw_own(self, number: int, rng: np.random.Generator) -> dict[str, DrawnColumn]:
         """Return synthetic columns by name, in their own units."""
         histograms, targets = self._prepared
-        public = PublicRows.from_releases(self.releases_)
-        conditions, relations = self._conditions(public), self._relations(public)
+        conditions, relations = self._declaration.zeros, self._declaration.relations
         drawn = draw_table(
             self._model,
             histograms,
@@ -644,44 +531,9 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         by_name: dict[str, NDArray[Any]] = {name: x[:, j] for j, name in enumerate(self._numbers)}
         by_name |= {name: codes[:, j] for j, name in enumerate(self.categories_)}
         columns = []
-        for name in self._modelled_columns(PublicRows.from_releases(self.releases_)):
+        for name in self._declaration.modelled:
             values = by_name[name]
             missing = values < 0 if name in self.categories_ else np.isnan(values)
             columns.append(DrawnColumn(np.where(missing, 0, values), missing))
         rows, within = log_within(columns, histograms, targets.columns.rows)
         return np.asarray(model.energies(rows) - self.log_partition_ + within)
-
-
-def _to_table(columns: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], backend: Any) -> Any:
-    """Return columns with gaps as a data frame of a library, or as a dictionary of arrays."""
-    if backend is None:
-        backend = next(
-            (name for name in ("pandas", "polars", "pyarrow") if name in sys.modules or find_spec(name)), None
-        )
-    if backend is None:
-        return {name: _with_gaps(values, missing) for name, (values, missing) in columns.items()}
-    series = {}
-    for name, (values, missing) in columns.items():
-        if not missing.any():
-            series[name] = nw.new_series(name, values, backend=backend)
-        elif backend == "pandas" and values.dtype.kind in "ifM":
-            series[name] = nw.new_series(name, _with_gaps(values, missing), backend=backend)
-        else:
-            cells = [None if gap else cell for cell, gap in zip(values.tolist(), missing, strict=True)]
-            kind: Any = {"i": nw.Int64, "f": nw.Float64, "M": nw.Date, "b": nw.Boolean}.get(values.dtype.kind)
-            kind = None if backend == "pandas" else kind
-            series[name] = nw.new_series(name, cells, kind, backend=backend)
-    return nw.from_dict(series, backend=backend).to_native()
-
-
-def _with_gaps(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return values with NaN, NaT or None in the place of gaps."""
-    if not missing.any():
-        return values
-    if values.dtype.kind == "M":
-        return np.asarray(np.where(missing, np.datetime64("NaT"), values))
-    if values.dtype.kind in "if":
-        return np.asarray(np.where(missing, np.nan, values.astype(np.float64)))
-    result = values.astype(object)
-    result[missing] = None
-    return result

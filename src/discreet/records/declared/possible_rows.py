@@ -50,7 +50,7 @@ def check_possible(condition: Condition, ends: Ends, sizes: Mapping[str, int]) -
     """
     if _can_hold(condition, ends, sizes):
         return
-    dated = {part.column for part in _comparisons(condition) if part.dated}
+    dated = {part.column for part in list_comparisons(condition) if part.dated}
     declared = []
     for name in sorted(condition.columns & ends.keys()):
         low, high = (format_day(end) if name in dated else f"{end:g}" for end in ends[name])
@@ -88,12 +88,12 @@ def _can_hold(condition: Condition, ends: Ends, sizes: Mapping[str, int]) -> boo
 
 def _places(condition: Condition, low: float, high: float) -> NDArray[np.float64]:
     """Return a number for each place that a value may have among the numbers of a condition."""
-    others = [part.other for part in _comparisons(condition) if not isinstance(part.other, str)]
+    others = [part.other for part in list_comparisons(condition) if not isinstance(part.other, str)]
     numbers = sorted({low, high, *(other for other in others if low < other < high)})
     return np.array([*numbers, *(one / 2.0 + two / 2.0 for one, two in pairwise(numbers))])
 
 
-def _comparisons(condition: Condition) -> list[NumberComparison]:
+def list_comparisons(condition: Condition) -> list[NumberComparison]:
     """Return all comparisons of numbers in a condition."""
     own = [condition] if isinstance(condition, NumberComparison) else []
-    return own + [one for part in condition.parts for one in _comparisons(part)]
+    return own + [one for part in condition.parts for one in list_comparisons(part)]
