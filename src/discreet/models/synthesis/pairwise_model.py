@@ -30,6 +30,7 @@ any finite numbers, and every loop has a fixed length.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -39,6 +40,7 @@ from scipy.special import ndtr
 
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
+from discreet.records.sources.source import count_cores, one_blas_thread
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -65,6 +67,7 @@ ORDERS = np.random.default_rng(0).permuted(np.tile(np.arange(STRATA, dtype=np.ui
 TIED = 0.4  # Cramér's V from which two columns are drawn together,
 TIED_NUMBERS = 0.6  # and the rank correlation of two numbers
 LEAST_EIGENVALUE = 0.02  # of the numbers' correlations
+LEAST_ROWS = 2000  # of a thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +185,7 @@ class Walk:
         self.triples = TripleTerms.empty(int(starts[-1])) if triples is None else triples
         self.single = np.setdiff1d(np.arange(rows.shape[1]), blocks)
         self.gauges = np.zeros((len(blocks), 2, int(np.diff(starts).max())))
+        self.pool: ThreadPoolExecutor | None = None
 
     def move(self, fields: Array, interactions: Array, rng: np.random.Generator, temperature: float = 1.0) -> None:
         """Draw every column of every row anew."""
@@ -193,7 +197,18 @@ class Walk:
         own, pairs = fields.astype(np.float32), interactions.astype(np.float32)
         ties, gauges = self._ties(temperature * interactions)[some], self.gauges[some].astype(np.float32)
         order, triples = rng.permutation(self.single), (self.triples.levels, *self.triples.facing(self.rows.shape[1]))
-        sweep(self.rows, order, blocks, ties, gauges, uniforms, own, pairs, self.starts, temperature, triples)
+        same = own, pairs, self.starts, temperature, triples
+
+        def work(piece: slice) -> None:
+            sweep(self.rows[piece], order, blocks, ties, gauges, uniforms[piece], *same)
+
+        cores = min(count_cores(), len(self.rows) // LEAST_ROWS)
+        if cores < 2:
+            work(slice(None))
+        else:  # a row moves by itself, so it does not matter which thread moves it
+            ends = np.linspace(0, len(self.rows), cores + 1).astype(int)
+            self.pool = self.pool or ThreadPoolExecutor(cores, "discreet")
+            list(self.pool.map(work, map(slice, ends[:-1], ends[1:])))
 
     def _uniforms(self, draws: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return uniform numbers for each row and draw, evenly spread over rows that are alike.
@@ -399,6 +414,13 @@ def fit_pairs(
     targets: PairTargets, zeros: NDArray[np.bool_], rng: np.random.Generator, three: TripleTargets | None = None
 ) -> PairwiseModel:
     """Return the model whose pair tables are the targets, shrunk, and whose triples are as far as they can be seen."""
+    with one_blas_thread():
+        return _fit_pairs(targets, zeros, rng, three)
+
+
+def _fit_pairs(
+    targets: PairTargets, zeros: NDArray[np.bool_], rng: np.random.Generator, three: TripleTargets | None
+) -> PairwiseModel:
     solver, chains = Solver(targets, zeros), CHAINS
     fields, theta = solver.start()
     walk = Walk(solver.starts, draw_start(targets, chains, rng), tied_pairs(targets))

@@ -25,6 +25,7 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
 from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
 from discreet.models.synthesis.synthesis_method import ColumnHistogram
+from discreet.records.sources.source import one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -108,7 +109,8 @@ def draw_table(
     check : callable
         From columns to the rules that rows break.
     """
-    rows = draw_bins(model, targets, number, rng)
+    with one_blas_thread():
+        rows = draw_bins(model, targets, number, rng)
     columns = draw_columns(rows, histograms, targets, rng)
     for attempt in range(REDRAWS):
         broken = [one for one in check(columns) if one.rows.any()]

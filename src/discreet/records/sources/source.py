@@ -236,10 +236,19 @@ def compute(
 
     ahead = reading.cut(slabs)
     first = [] if cores == 1 else list(islice(ahead, 4))
-    cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
     result = map(work, chain(first, ahead)) if alone else _run_on_threads(work, chain(first, ahead), cores)
     return (one for one in result if one is not None)
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which a matrix product uses one thread: where work is on threads already, or is small."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 @lru_cache(maxsize=1)
@@ -250,10 +259,11 @@ def _libraries() -> Any:
 
 
 def _run_on_threads(
-    work: Callable[[DeclaredRows], Result], blocks: Iterable[DeclaredRows], cores: int
+    work: Callable[[DeclaredRows], Result], blocks: Iterable[DeclaredRows], cores: int | None
 ) -> Iterator[Result]:
     waiting: deque[Future[Result]] = deque()
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores, "discreet") as pool:
+    cores = cores or count_cores()
+    with one_blas_thread(), ThreadPoolExecutor(cores, "discreet") as pool:
         try:
             for block in blocks:
                 waiting.append(pool.submit(work, block))
