@@ -40,7 +40,7 @@ from scipy.special import ndtr
 
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
-from discreet.records.sources.source import count_cores, one_blas_thread
+from discreet.threads import count_cores, one_blas_thread
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -25,7 +25,7 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
 from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
 from discreet.models.synthesis.synthesis_method import ColumnHistogram
-from discreet.records.sources.source import one_blas_thread
+from discreet.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]

@@ -11,12 +11,10 @@ meanwhile. The result does not depend on the number of threads: the sums of bloc
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -28,6 +26,7 @@ from discreet.records.generic_arrays import to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, select_rows
 from discreet.records.sources.whole_sums import sum_vectors
+from discreet.threads import count_cores, one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -239,23 +238,6 @@ def compute(
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
     result = map(work, chain(first, ahead)) if alone else _run_on_threads(work, chain(first, ahead), cores)
     return (one for one in result if one is not None)
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def one_blas_thread() -> Any:
-    """Return a context in which a matrix product uses one thread: where work is on threads already, or is small."""
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _run_on_threads(
