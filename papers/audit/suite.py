@@ -39,8 +39,10 @@ def attack_subject(
 ) -> Attack:
     """Attack one subject, with a number of runs on each side or for a time; on ``few`` pairs of neighbours or all."""
     subject = subjects()[name]
-    with subject.pairs() as pairs, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # for example that noise dominates; rows are synthetic
+    with (
+        warnings.catch_warnings(action="ignore"),
+        subject.pairs() as pairs,
+    ):  # for example of a large ε; rows are synthetic
         at = epsilon if epsilon is not None else _choose_epsilon(subject, pairs[-1])
 
         def ask(data: Any) -> Any:
