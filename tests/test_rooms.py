@@ -24,9 +24,9 @@ SOURCE = Path(discreet.__file__).parent
 
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
 ROOMS = [
-    "arguments", "plain", "notebook", "cuda_kernels", "threads", "guarantees", "noise", "ledger", "sql", "records", "scales",
-    "queries", "door", "planning", "mechanisms", "em", "model_check", "models", "plots", "statistics", "database",
-    "signals", "estimators", "inference", "report", "datasets", "audit", "cli", "__main__",
+    "arguments", "plain", "notebook", "cuda_kernels", "threads", "guarantees", "noise", "ledger", "sql", "records",
+    "scales", "queries", "door", "planning", "mechanisms", "em", "model_check", "models", "plots", "statistics",
+    "database", "signals", "estimators", "inference", "report", "datasets", "audit", "cli", "__main__",
 ]  # fmt: skip
 
 HEAVY = {

@@ -1,4 +1,4 @@
-"""Learning from sensitive continuous data under differential privacy.
+"""Learning from sensitive data under differential privacy.
 
 >>> import discreet as dp
 >>> steps = [dp.GaussianLoss(1.0)] * 10

@@ -413,7 +413,7 @@ def test_the_catalogue_has_everything():
     assert {f"{kind}: {method}" for kind, known in methods.items() for method in known} <= asked
     functions = {"fit_model", "private_score"}
     assert functions <= asked
-    spread = import_module("discreet.statistics.spreads").METHODS
+    spread = import_module("discreet.statistics.variances").METHODS
     density = import_module("discreet.statistics.density.densities").METHODS
     assert (spread, density) == (("one-shot", "adaptive", "direct"), ("smooth", "histogram", "functional"))
     # ``count_persons`` is about units alone, and attacked where whose row it is tells nothing.

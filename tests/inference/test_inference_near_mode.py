@@ -11,7 +11,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 
-from discreet.inference.clt.importance import Proposal, WeightedPoints, estimate_pareto_k
+from discreet.inference.clt.independence_chains import Proposal, WeightedPoints, estimate_pareto_k
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.clt.local_moments import LocalMoments
 from discreet.inference.clt.sampling import run_chains

@@ -222,9 +222,9 @@ def test_what_rests_on_trust_is_named():
 
 def test_units_with_several_rows_are_refused_where_nothing_is_proved():
     curator = open_rows(np.zeros((6, 1)), bounds=(0, 1), unit=[0, 0, 1, 1, 2, 2], max_rows=2)
-    with pytest.raises(ValueError, match="stands for itself"):
+    with pytest.raises(ValueError, match="units of their own"):
         dm.input_perturbation(curator, epsilon=1.0)
-    with pytest.raises(ValueError, match="stands for itself"):
+    with pytest.raises(ValueError, match="units of their own"):
         dm.smooth_median(curator, epsilon=1.0)
     with pytest.raises(ValueError, match="max_rows=2"):
         dm.smooth_sensitivity(lambda rows: 0.0, lambda rows, beta: 1.0, curator, output=(0, 1), epsilon=1.0)

@@ -104,7 +104,7 @@ class TestRows:
             with pytest.raises(ValueError, match=f"rows={wrong}: expected how many there are, 2"):
                 whole.plan(self.module.NoisyRows(whole.space, wrong), Guarantee(1.0))
         gaps = Curator(frame, schema=Schema({"x": Number(0, 1)}))
-        with pytest.raises(ValueError, match=r"query='noisy rows': expected .*each surely counts"):
+        with pytest.raises(ValueError, match=r"query='noisy rows': expected .*all count"):
             gaps.plan(self.module.NoisyRows(gaps.space, 2), Guarantee(1.0))
 
 

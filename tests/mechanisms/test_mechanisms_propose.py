@@ -207,7 +207,7 @@ class TestTheWhole:
         assert answer.release.exact
 
     def test_a_distance_for_another_relation_or_proposal_is_refused(self):
-        with pytest.raises(ValueError, match="expected rows under replace-one"):
+        with pytest.raises(ValueError, match="expected a data set under replace-one"):
             self.release([50.0], neighbors="add-remove")
         with pytest.raises(ValueError, match="expected at least the distance's own"):
             self.release([50.0], proposal=0.1)

@@ -286,7 +286,7 @@ class TestSmoothMedian:
     def test_a_question_that_is_asked_by_hand_needs_rows_that_surely_count(self):
         curator = Curator(pd.DataFrame({"x": [0.5, np.nan]}), schema=Schema({"x": Number(0, 1)}))
         way = SmoothMedian(dm.StudentNoise(), 0.5, Box(0, 1).for_columns(1))
-        with pytest.raises(ValueError, match=r"query='smooth median': expected .*each surely counts"):
+        with pytest.raises(ValueError, match=r"query='smooth median': expected .*all count"):
             curator.plan(OneColumn(way, 1, 0), Guarantee(1.0))
 
     @pytest.mark.parametrize("epsilon", [1e-200, 1e-6, 50.0, 1e4])

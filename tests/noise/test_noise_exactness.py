@@ -21,7 +21,7 @@ from discreet.noise import (
     GeometricNoise,
     LaplaceNoise,
     integer_draws,
-    kernels,
+    samplers,
 )
 from discreet.noise.reals import LazyUniform, LazyWords, exp_minus
 from effort import size
@@ -57,27 +57,27 @@ def no_more():
 def outcome(slow, words):
     """Return the status that the compiled form should have, and the value."""
     try:
-        return kernels.DONE, slow(stream_of(words), no_more)
+        return samplers.DONE, slow(stream_of(words), no_more)
     except Undecided as reason:
-        return {"tie": kernels.TIE, "short": kernels.SHORT}[str(reason)], None
+        return {"tie": samplers.TIE, "short": samplers.SHORT}[str(reason)], None
 
 
 TWINS = {
-    "normal 40": (kernels.NORMAL, (40,), lambda word, more: reference.normal(word, more, 40)),
-    "normal 3": (kernels.NORMAL, (3,), lambda word, more: reference.normal(word, more, 3)),
-    "laplace 40": (kernels.LAPLACE, (40,), lambda word, more: reference.laplace(word, more, 40)),
+    "normal 40": (samplers.NORMAL, (40,), lambda word, more: reference.normal(word, more, 40)),
+    "normal 3": (samplers.NORMAL, (3,), lambda word, more: reference.normal(word, more, 3)),
+    "laplace 40": (samplers.LAPLACE, (40,), lambda word, more: reference.laplace(word, more, 40)),
     "geometric": (
-        kernels.TWO_SIDED_GEOMETRIC,
+        samplers.TWO_SIDED_GEOMETRIC,
         (5, 3),
         lambda word, more: reference.two_sided_geometric(word, 5, 3),
     ),
     "geometric 2^53": (
-        kernels.TWO_SIDED_GEOMETRIC,
+        samplers.TWO_SIDED_GEOMETRIC,
         (2**53 - 1, 60),
         lambda word, more: reference.two_sided_geometric(word, 2**53 - 1, 60),
     ),
     "discrete": (
-        kernels.DISCRETE_GAUSSIAN,
+        samplers.DISCRETE_GAUSSIAN,
         (3.7,),
         lambda word, more: reference.discrete_gaussian(word, more, 3.7),
     ),
@@ -90,7 +90,7 @@ def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
     words = seeded(20).words(60_000)
     out = np.empty(3000, dtype=np.int64)
     done, _, status = noise.fill(words, out, 0, *parameters)
-    assert (done, status) == (3000, kernels.DONE)
+    assert (done, status) == (3000, samplers.DONE)
     word = stream_of(words)
     assert [slow(word, no_more) for _ in range(3000)] == out.tolist()
 
@@ -106,9 +106,9 @@ def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, a
         out = np.empty(1, dtype=np.int64)
         _, _, status = noise.fill(words, out, 0, *parameters)
         slowly = outcome(slow, words)
-        assert (status, out[0]) == slowly if status == kernels.DONE else status == slowly[0]
+        assert (status, out[0]) == slowly if status == samplers.DONE else status == slowly[0]
         seen.add(status)
-    assert {kernels.DONE, kernels.TIE} <= seen
+    assert {samplers.DONE, samplers.TIE} <= seen
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -120,7 +120,7 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
     statuses = []
     for seed, words in enumerate(letters[seeded(32).words(40 * many) % np.uint64(alphabet)].reshape(many, 40)):
         statuses.append(noise.fill(words, np.empty(1, dtype=np.int64), 0, *parameters)[2])
-        if statuses[-1] == kernels.SHORT:
+        if statuses[-1] == samplers.SHORT:
             continue
         lazy = LazyWords(seeded(seed), words)
         value, used = noise.settle(lazy, 0, *parameters)
@@ -129,7 +129,7 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
             assert value == slow(first, more)
             assert [first() for _ in words[used:]] == words[used:].tolist()
     if name.startswith(("normal", "laplace")):
-        assert statuses.count(kernels.TIE) > 20
+        assert statuses.count(samplers.TIE) > 20
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_few_draws_do_not_import_numba():
 
 def test_an_overflow_of_a_draw_that_was_settled_is_an_error(monkeypatch, seeded):
     monkeypatch.setattr(integer_draws, "_are_few", lambda draws: True)
-    monkeypatch.setattr(kernels, "NORMAL", kernels.Sampler(lambda words, i, fineness: (0, kernels.OVERFLOW)))
+    monkeypatch.setattr(samplers, "NORMAL", samplers.Sampler(lambda words, i, fineness: (0, samplers.OVERFLOW)))
     with pytest.raises(OverflowError):
         integer_draws.draw_integers(1, seeded(0), "NORMAL", 40)
 
@@ -196,8 +196,8 @@ def test_a_tie_in_the_compiled_loop_is_handed_to_the_slow_form(seeded):
     low = 1 << 62
     ties = [low, low]  # the first coin: ½ > u₁ = u₂
     out = GaussianNoise(1.0).sample(1000, Prepared(ties, seeded(25)))
-    status = kernels.NORMAL.fill(np.array(ties, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 40)[2]
-    assert status == kernels.TIE
+    status = samplers.NORMAL.fill(np.array(ties, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 40)[2]
+    assert status == samplers.TIE
     assert len(np.unique(out)) == 1000
     assert np.abs(out * 2.0**-40).max() < 6.0
 
@@ -208,11 +208,11 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
     with mpmath.workdps(40):
         threshold = int(mpmath.exp(mpmath.mpf(-1) / 8) * 2**64)
     words = [1 << 63, 0, threshold + offset]
-    status = kernels.DISCRETE_GAUSSIAN.fill(np.array(words, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 0.5)[2]
+    status = samplers.DISCRETE_GAUSSIAN.fill(np.array(words, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 0.5)[2]
     if abs(offset) <= 2000:
-        assert status == kernels.TIE
+        assert status == samplers.TIE
     else:
-        assert status == (kernels.DONE if offset < 0 else kernels.SHORT)
+        assert status == (samplers.DONE if offset < 0 else samplers.SHORT)
     first = DiscreteGaussianNoise(0.5).sample(1, Prepared(words, seeded(26)))[0]
     if offset < 0:
         assert first == 0
@@ -234,9 +234,9 @@ def test_overflow_is_refused_and_not_wrapped(seeded):
     """Words that make k = 1 where only k = 0 fits, and words that make the coins of a geometric succeed for ever."""
     out = np.empty(1, dtype=np.int64)
     one_and_a_bit = np.array([2**64 - 1, 1, 2, 0, 5, 5, 0], dtype=np.uint64)
-    assert kernels.NORMAL.fill(one_and_a_bit, out, 0, 61)[2] == kernels.DONE
+    assert samplers.NORMAL.fill(one_and_a_bit, out, 0, 61)[2] == samplers.DONE
     assert out[0] == 2**61
-    assert kernels.NORMAL.fill(one_and_a_bit, out, 0, 62)[2] == kernels.OVERFLOW
+    assert samplers.NORMAL.fill(one_and_a_bit, out, 0, 62)[2] == samplers.OVERFLOW
     endless = [0, 0] + [0, 1 << 62] * 20_000
     with pytest.raises(OverflowError, match="nothing was released"):
         GeometricNoise(2.0**48).sample(1, Prepared(endless, seeded(28)))

@@ -19,7 +19,10 @@ from typing import Any
 
 __all__ = ["READ", "REFUSALS", "attacked", "samples"]
 
-COMPILED = ["discreet.noise.kernels", "discreet.queries.moments.compiled"]  # which numba reads as they are written
+COMPILED = [
+    "discreet.noise.samplers",
+    "discreet.queries.moments.compiled",
+]  # which numba reads as they are written
 NUMBERS, CATEGORIES = ("age", "blood pressure"), {"sex": ("female", "male"), "code": (1, 2, "x`y")}
 
 

@@ -1,4 +1,4 @@
-"""The samplers of ``discreet.noise.kernels`` written another way: slow and obvious, over uniforms with all their bits.
+"""The samplers of ``discreet.noise.samplers`` written another way: slow and obvious, over uniforms with all their bits.
 
 Each reads the main stream ``word()`` in the same order as the compiled loops, and takes the bits that settle a tie from
 a second stream ``more()``.

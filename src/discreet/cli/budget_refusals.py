@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.refusals import largest_epsilon
+from discreet.ledger.largest_epsilon import largest_epsilon
 
 
 def explain_refusal(error: BudgetExceeded) -> str:

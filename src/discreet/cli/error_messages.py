@@ -60,7 +60,7 @@ def message_for(error: Exception, flags: Flags | None = None) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "a name or a text is not UTF-8; write it with other characters, or rename the file"
     if isinstance(error, MemoryError):
-        return "this needs more memory than there is; write smaller numbers"
+        return "this needs more memory than there is; ask for fewer rows, bins or draws"
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return f"{type(error).__name__}: {UNKNOWN}"

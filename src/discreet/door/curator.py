@@ -147,7 +147,7 @@ class Curator:
         if not isinstance(budget, Guarantee | None):
             raise ArgumentError("budget", budget, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not relation:
-            raise ValueError(f"budget={budget}: expected one under {relation}, as the curator")
+            raise ValueError(f"budget={budget}: expected one under {relation}, the curator's relation")
         most = integer("at_most", at_most, least=1, most=2**45)
         rows = as_records(
             records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
@@ -319,7 +319,7 @@ class Curator:
         if not isinstance(loss, Loss):
             raise ArgumentError("loss", loss, "what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)")
         if loss.neighbors is not self.neighbors:
-            raise ArgumentError("loss", loss, f"one under {self.neighbors}, as the curator")
+            raise ArgumentError("loss", loss, f"one under {self.neighbors}, the curator's relation")
         if query.dimension not in (0, len(self.columns)):
             expected = f"one over {len(self.columns)} numeric columns, got {query.dimension}"
             raise ArgumentError("query", query.name, expected)

@@ -73,7 +73,7 @@ class Schedule(Prepaid):
         for loss in schedule:
             if loss.neighbors is not curator.neighbors:
                 raise ArgumentError(
-                    "losses", UNSHOWN, f"losses under {curator.neighbors}, as the curator; got {loss!r}"
+                    "losses", UNSHOWN, f"losses under {curator.neighbors}, the curator's relation; got {loss!r}"
                 )
         self._recorded = curator._charge("reserve", schedule, query)
         self._curator = curator

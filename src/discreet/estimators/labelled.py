@@ -267,7 +267,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ArgumentError(
                 "y",
                 UNSHOWN,
-                f"labels of which some are declared, {format_names(labels)}, and none is",
+                f"at least one declared label ({format_names(labels)}); it has none",
                 write="classes as the labels are written in y, or classes='public' where no label is a secret",
             )
         return rows, Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels

@@ -65,15 +65,17 @@ def check_zeros(
             codes = np.nan_to_num(grid).astype(np.int64)
             forbidden |= known & np.asarray(rule.holds(grid, codes, names, names))
         if forbidden[there.all(axis=1)].all():
-            raise ArgumentError("zeros", UNSHOWN, f"rules that leave some rows: no row meets {_join(rules)}")
+            raise ArgumentError(
+                "zeros", UNSHOWN, f"rules that allow some rows; every possible row meets {_join(rules)}"
+            )
         for place, name in enumerate(names):
             for code, value in enumerate(categories.get(name, ()) if name not in derived else ()):
                 if forbidden[grid[:, place] == code].all():
                     raise ArgumentError(
                         "zeros",
                         UNSHOWN,
-                        f"rules that leave some rows with each category: none has {name} == {value!r} without "
-                        f"{_join(rules)}; leave that category out of the schema, or change the rule",
+                        f"rules that allow some rows with each category; every row with {name} == {value!r} meets "
+                        f"{_join(rules)}: leave that category out of the schema, or change the rule",
                     )
 
 

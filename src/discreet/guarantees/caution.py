@@ -89,7 +89,7 @@ def guarantee_caution(guarantee: Guarantee, n: int | None = None, unit: str = "r
         chance = "practically always" if epsilon > 20.0 else f"in {100.0 / (1.0 + math.exp(-epsilon)):.7g} % of cases"
         cautions.append(
             f"ε={epsilon:.3g} guarantees almost nothing: from even odds, a guess about a {unit} may be right {chance}; "
-            "write an ε of at most 10, and rather 1."
+            "write an ε of at most 10, preferably about 1."
         )
     if is_too_large(delta, n):
         cautions.append(delta_caution(delta, n, unit))

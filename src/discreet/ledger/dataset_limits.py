@@ -229,7 +229,7 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
         return str(self.preview) if self.asked is None else self.asked
 
     def __str__(self) -> str:
-        from discreet.ledger.refusals import largest_epsilon  # it builds on this module
+        from discreet.ledger.largest_epsilon import largest_epsilon  # it builds on this module
 
         epsilon = largest_epsilon(self.preview, by_share=self.asked is not None)
         fits = "nothing like it fits any more" if epsilon is None else f"ε={epsilon} or less would fit"

@@ -53,7 +53,7 @@ def warn_of_new_budget(dataset: str, path: Path | None, declared: str | None, he
     if said:
         warnings.warn(
             f"name={dataset!r}: it is new in {ledger} and has a full budget of its own; {said}. If the same people are "
-            "in both, use one name and one ledger: what they give away adds up",
+            "in both, use one name and one ledger: their privacy losses add up",
             NewBudgetWarning,
             stacklevel=lines_to_caller(),
         )

@@ -166,7 +166,7 @@ class SqliteStorage(Storage):
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return self._locked
         if kind == sqlite3.SQLITE_CANTOPEN and not os.path.exists(self.address.path or ""):
-            return "there is no such file; a ledger is made by Ledger(path) only, never by a handle that was there"
+            return "there is no such file; an open Ledger does not make it again: write Ledger(path)"
         return f"{_SQLITE_CAUSES.get(kind, 'the file cannot be used; put back a good copy')} (SQLite: {error})"
 
 

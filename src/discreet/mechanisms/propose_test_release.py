@@ -136,7 +136,7 @@ def _check_distance(distance: Any, proposal: float, curator: Curator) -> None:
     relation = getattr(distance, "neighbors", None)
     if relation is not None and (relation is not curator.neighbors or curator.size.rows is None):
         raise ArgumentError(
-            "distance", distance, f"rows under {relation}, of which each surely counts and stands for itself"
+            "distance", distance, f"a data set under {relation} in which every row counts and is a unit of its own"
         )
     if hasattr(distance, "proposal") and positive("distance.proposal", distance.proposal) > proposal:
         raise ArgumentError("proposal", proposal, f"at least the distance's own, {distance.proposal!r}")

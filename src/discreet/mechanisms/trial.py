@@ -66,7 +66,7 @@ def require_public_rows(curator: Curator, reason: str, instead: str) -> int:
         raise ArgumentError(
             "data",
             UNSHOWN,
-            f"at least one row, of which each surely counts and stands for itself, since {reason}",
+            f"at least one row, and rows that all count and are units of their own, since {reason}",
             write="missing='fill' for columns with gaps, and one row for each person",
         )
     return rows

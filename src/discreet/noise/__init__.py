@@ -7,7 +7,7 @@ comparisons only, with the proof beside the code. What is not exact says so (``e
 data or queries.
 
 Where to look: ``grid_noise`` has the base classes of noise on a grid and what the grid costs, ``distributions`` has
-Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has other exact draws, ``kernels`` the compiled
+Gaussian and Laplace noise, ``euclidean`` spherical noise. ``discrete`` has other exact draws, ``samplers`` the compiled
 samplers and why they are exact, ``integer_draws`` the arrays that they fill, ``bingham`` random directions (with
 floats). ``draws`` has what else a mechanism may ask the door to draw, and ``bits`` the random bits.
 """

@@ -30,7 +30,7 @@ class GaussianNoise(RoundedNoise):
     """round(2^m Z)/2^m times the scale, Z standard normal: the Gaussian mechanism, rounded.
 
     Since rounding the output is post-processing, the accounting of the ideal Gaussian mechanism holds exactly:
-    ``GaussianLoss(sensitivity/scale)``. (``discreet.noise.kernels`` has the proof.)
+    ``GaussianLoss(sensitivity/scale)``. (``discreet.noise.samplers`` has the proof.)
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of 
 ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``grid_noise``).
 
 How Z is drawn. ‖Z‖/scale has the density ∝ r^(d−1)·e^(−r), that of a sum of d exponential variables, and Z/‖Z‖ is
-uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``kernels``),
+uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``samplers``),
 so no radius is left out, and δ = 0. (A variable above 2¹⁰ would not fit 64 bits and is refused, as in all noise here;
 it has a probability of e^(−1024), for which there is no float.)
 

@@ -1,4 +1,4 @@
-"""Arrays of exact integer draws: fills an array from a compiled sampler of ``kernels``, with fresh bits as needed."""
+"""Arrays of exact integer draws: fills an array from a compiled sampler of ``samplers``, with fresh bits as needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
     """Return an array of draws of a compiled sampler. A draw that first words do not decide uses all bits.
 
     The words of an unfinished draw stay in front of the fresh ones. Dropping a draw because it needs many words would
-    be a bias. The first few draws of a process use all bits at once, and are the same function of them (``kernels``).
+    be a bias. The first few draws of a process use all bits at once, and are the same function of them (``samplers``).
 
     Parameters
     ----------
@@ -41,26 +41,26 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
     bits : Bits or None
         ``None`` for secure ones.
     name : str
-        The name of a sampler in ``kernels``.
+        The name of a sampler in ``samplers``.
     given : numbers
         The arguments of the sampler.
     """
-    from discreet.noise import kernels
+    from discreet.noise import samplers
 
     bits = as_bits(bits)
-    sampler = getattr(kernels, name)
+    sampler = getattr(samplers, name)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
-    words, done, status = np.empty(0, dtype=np.uint64), 0, kernels.SHORT
+    words, done, status = np.empty(0, dtype=np.uint64), 0, samplers.SHORT
     few = _are_few(out.size)
     while done < out.size:
-        if status == kernels.SHORT:
+        if status == samplers.SHORT:
             words = np.concatenate([words, bits.words(min(_PIECE, 32 * (out.size - done) + 64))])
-        if few or status == kernels.TIE:
+        if few or status == samplers.TIE:
             lazy = LazyWords(bits, words)
             out[done], used = sampler.settle(lazy, 0, *given)
-            words, done, status = lazy.words[used:], done + 1, min(used, kernels.DONE)
-        if status == kernels.OVERFLOW:
+            words, done, status = lazy.words[used:], done + 1, min(used, samplers.DONE)
+        if status == samplers.OVERFLOW:
             raise OverflowError("a draw did not fit 64 bits; nothing was released")
         if not few:
             done, used, status = sampler.fill(words, out, done, *given)

@@ -4,7 +4,7 @@ A uniform real in [0, 1) is an endless string of random bits. ``LazyUniform`` ho
 so far; a comparison draws more only while it is undecided, so it is decided as if all bits were there. Its other side
 may be another lazy uniform, or a real number that can be bounded as narrowly as one likes, such as e^(−x).
 
-The compiled loops of ``kernels`` look at first words only. Whenever those do not decide, they run once more over
+The compiled loops of ``samplers`` look at first words only. Whenever those do not decide, they run once more over
 ``LazyWords``, where each word is the beginning of a real.
 """
 
@@ -76,7 +76,7 @@ class LazyUniform:
 
 
 class LazyWords:
-    """An endless stream of uniform reals, as ``kernels`` read it: their first words are ``words``, then fresh ones.
+    """An endless stream of uniform reals, as ``samplers`` read it: their first words are ``words``, then fresh ones.
 
     What else they need comes from a second stream, so that the first words of the others stay what they are.
     """

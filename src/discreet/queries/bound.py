@@ -187,7 +187,7 @@ class Setting:
     block_rows : int
         The largest number of rows that are summed in floats at a time (``discreet.records``).
     complete : bool
-        Whether each row surely counts and stands for itself, so that under replace-one ``rows`` is their number.
+        Whether every row counts and is a unit of its own, so that under replace-one ``rows`` is their number.
     """
 
     neighbors: Neighbors

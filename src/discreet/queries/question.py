@@ -1,9 +1,9 @@
 """Questions that can be asked of rows: base classes ``Question``, ``Query``, ``Selection`` and ``RowQuery``.
 
-There are two kinds. A ``Query`` is a sum over rows of contributions with a proved bound on their norm; most questions
-are queries. A ``Selection`` is a query whose sum gives scores to candidates. A ``RowQuery`` needs all rows together, in
-order or in parts: order statistics, or a user's function. Their results stay on the private side until the door adds
-noise.
+There are two kinds, ``Query`` and ``RowQuery``. A ``Query`` is a sum over rows of contributions with a proved bound on
+their norm; most questions are queries. A ``Selection`` is a query whose sum gives scores to candidates. A ``RowQuery``
+needs all rows together, in order or in parts: order statistics, or a user's function. Their results stay on the private
+side until the door adds noise.
 
 A question is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
 release). A query clips each row itself, so its bound holds for any row. It stores nothing about the rows.

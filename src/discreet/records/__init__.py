@@ -1,6 +1,7 @@
 """Rows with declared bounds, and sums over them.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``cuda_kernels``, ``threads``, ``ledger``, ``sql``.
+Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``cuda_kernels``, ``threads``,
+``ledger``, ``sql``.
 
 What this room guarantees:
 

@@ -3,7 +3,7 @@
 It is for columns of plain numbers between declared bounds. The result has the bits that ``Reading.block`` gives with
 one array operation after the other, which reads and writes all rows seven times.
 
-Here also are the devices themselves: which of them rows can be computed on, and how many rows a block has there.
+It also lists the devices that rows can be computed on, and how many rows a block has on each.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def as_records(
     if not isinstance(schema, Schema | None):
         raise ArgumentError("schema", schema, "a Schema", WRITE_SCHEMA)
     if choice("missing", missing, MISSING) != "drop" and schema is not None:
-        raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
+        raise ArgumentError("missing", missing, "'drop' where there is a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
     if schema is not None:
         unit, limit = _merge_limit(schema, unit, limit)

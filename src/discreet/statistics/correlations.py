@@ -1,8 +1,8 @@
-"""Private correlation matrices, from the same releases as covariances (``spreads``).
+"""Private correlation matrices, from the same releases as covariances (``variances``).
 
 Let C be the released covariance matrix, before it was projected to a possible one. To first order its error is linear
 in independent noises z_k of one distribution, C_ij − Σ_ij = Σ_k B_ijk·z_k, with coefficients B that follow from the
-release (``spreads`` derives them).
+release (``variances`` derives them).
 
 **Values.** The projected covariance has no negative eigenvalue. Dividing its entries by the square roots of its
 diagonal keeps that, so a correlation is never outside of [−1, 1]. A column whose variance is not above 0 has
@@ -39,8 +39,8 @@ from discreet.statistics.covariances import CovarianceRequest
 from discreet.statistics.groups import By
 from discreet.statistics.population import find_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
-from discreet.statistics.spreads import Covariance, check_population, count_rows
 from discreet.statistics.statistic import Statistic
+from discreet.statistics.variances import Covariance, check_population, count_rows
 
 Array = NDArray[np.float64]
 
@@ -157,7 +157,7 @@ def _independent_errors(covariance: Covariance, box: Box) -> tuple[Array, Array]
     if covariance.method == "direct":
         return covariance.measured[None], (own * covariance.coefficients)[None]
     if covariance.method == "adaptive":
-        # Noise L·G·Lᵀ with LLᵀ = Σ, and G of half the variance off the diagonal that it has on it (``spreads``).
+        # Noise L·G·Lᵀ with LLᵀ = Σ, and G of half the variance off the diagonal that it has on it (``variances``).
         matrix = np.asarray(covariance.value)
         size = float(np.sqrt(np.mean((np.diagonal(covariance.coefficients[..., 0]) / np.diagonal(matrix)) ** 2)))
         values, vectors = np.linalg.eigh(matrix)

@@ -1,6 +1,6 @@
 """Private covariance matrices: by one release of moments, in adaptive rounds, or directly.
 
-Rounds and intervals are those of variances (``spreads``).
+Rounds and intervals are those of variances (``variances``).
 
 **One release** (``method="one-shot"``). Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``. Let
 N be the noisy count, m the noisy mean, and Q the noisy second moments. The covariance is
@@ -35,7 +35,7 @@ from discreet.records import Box
 from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.spreads import Covariance, SpreadRequest, check_population, count_rows
+from discreet.statistics.variances import Covariance, SpreadRequest, check_population, count_rows
 
 Array = NDArray[np.float64]
 

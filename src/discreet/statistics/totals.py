@@ -46,7 +46,7 @@ class Totals(Statistic):
         raise ArgumentError(
             "of",
             "population",
-            "of='rows', since a sum grows with the sample; ask for",
+            "of='rows', since a sum grows with the sample",
             write="mean(…, population=True)",
         )
 

@@ -1,4 +1,4 @@
-"""Sample the posterior: by chains around its mode where it is nearly normal (``importance``), otherwise by NUTS.
+"""Sample the posterior: by ``independence_chains`` around its mode where it is nearly normal, otherwise by NUTS.
 
 NumPyro's NUTS runs in whitened coordinates, chains side by side in threads. A chain is a loop over compiled blocks of a
 fixed number of steps. They are functions of the problem's numbers, so that a second problem of the same form needs no
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 from tqdm.auto import tqdm
 
-from discreet.inference.clt.importance import NearMode
+from discreet.inference.clt.independence_chains import NearMode
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision
 
@@ -46,7 +46,7 @@ class Chains:
     sampler : str
         ``"importance"``, ``"nuts"`` or ``"augmentation"``.
     pareto_k : float
-        k̂ of the weights of points around the mode (``importance``); not a number where none were drawn.
+        k̂ of the weights of points around the mode (``independence_chains``); not a number where none were drawn.
     """
 
     w: Array

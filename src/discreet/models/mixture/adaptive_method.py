@@ -45,7 +45,7 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 # and more with more of them, as a start without a search is then less likely to have one near each cluster
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
-FEW_COLUMNS, FEW, DIM = 3, 4, 0.4
+FEW_COLUMNS, FEW, MOST_LLOYD_ERROR = 3, 4, 0.4
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
@@ -77,7 +77,7 @@ class Adaptive(Method[Components]):
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
-    searches, grows, draws : bool
+    searches, grows, uses_histogram : bool
         Whether there may be a search, growth, and a histogram as the search.
 
     Attributes
@@ -106,7 +106,7 @@ class Adaptive(Method[Components]):
     spectral: bool = False
     searches: bool = True
     grows: bool = True
-    draws: bool = True
+    uses_histogram: bool = True
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -186,9 +186,9 @@ class Adaptive(Method[Components]):
 
     @property
     def earlier(self) -> Adaptive | None:
-        """The method without a histogram, then without growth, then without a search, and then without either."""
+        """The method of the version before: without a histogram, then also without growth, then without a search."""
         if self.has_histogram:
-            return replace(self, draws=False)
+            return replace(self, uses_histogram=False)
         if self.has_growth:
             return replace(self, grows=False)
         return replace(self, grows=True, searches=False) if self.searches else None
@@ -197,7 +197,13 @@ class Adaptive(Method[Components]):
     def has_histogram(self) -> bool:
         """Whether the search is one histogram: in few columns, where Lloyd steps would see many clusters badly."""
         many = self.count > FEW and self.shape.dimension <= FEW_COLUMNS
-        return many and self.draws and self.searches and not self.is_single and self._lloyd_error > DIM
+        return (
+            many
+            and self.uses_histogram
+            and self.searches
+            and not self.is_single
+            and self._lloyd_error > MOST_LLOYD_ERROR
+        )
 
     @property
     def search_steps(self) -> int:

@@ -1,7 +1,7 @@
 """Components that are split, and components that move: free of cost, from what is known of the mixture.
 
 EM improves components where they are. It does not move one to a cluster that has none: two that share a cluster stay
-there, and another stays on two clusters. Everything here is arithmetic on public numbers.
+there, and one that covers two clusters stays there too. Everything here is arithmetic on public numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def split_heaviest(components: Components, count: int, base: Components, shape: 
 
 
 def move_spare(pool: Pool, shape: Shape, rng: np.random.Generator) -> Pool:
-    """Return the pool in which components that are not needed have moved to halve wide ones; of these nothing is known.
+    """Return the pool in which components that are not needed have moved to halve wide ones, which start anew.
 
     *Wide.* A component that has two clusters is wide in the direction from one to the other. Let S be the harmonic mean
     of the covariances, in which wide ones count for little, and λ the largest eigenvalue of S⁻¹C_k. If each cluster has

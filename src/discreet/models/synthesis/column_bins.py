@@ -52,7 +52,7 @@ def group_numbers(widths: Array, counts: Array, least: float, most: int = MOST_B
 
 
 def _merge(groups: Whole, counts: Array, heavy: NDArray[np.bool_], least: float) -> Whole:
-    """Return the bins with those that are too small merged with a neighbour, rather no spike and the smaller one."""
+    """Return the bins with those that are too small merged with a neighbour: one that is no spike, else the smaller."""
     while True:
         sizes = np.bincount(groups, counts)
         smallest = int(sizes.argmin())

@@ -1,10 +1,10 @@
-"""Synthetic rows as persons with visits: rows of one table, drawn as ever, are put together to persons.
+"""Synthetic rows as persons with visits: rows of one table, drawn as usual, are grouped into persons.
 
 One column of the table says which of its person's rows a row is: 1, 2, … So its histogram says how many persons have at
 least k rows, and its pairs with other columns how the first row differs from later ones. Each drawn row with number 1
-is a person. Rows with number k are given to persons who have one with number k − 1: to such with the same categories in
-the columns that are constant, and with the nearest number there. Then they take over the person's own values in these
-columns. A row that finds no such person is left out.
+is a person. Rows with number k are given to persons who have one with number k − 1: to those with the same categories
+in the columns that are constant, and with the nearest number there. Then they take over the person's own values in
+these columns. A row that finds no such person is left out.
 
 All of it is a function of synthetic rows.
 """

@@ -135,7 +135,7 @@ class AdaptiveTables(Method[MixedComponents]):
                 numbers.distinguishable, space, guarantee, size, shape=shape, steps=steps, part=part
             )
         # Growth would split components by their numbers alone; a histogram of the numbers was not tried
-        numbers = replace(numbers, grows=False, draws=False)
+        numbers = replace(numbers, grows=False, uses_histogram=False)
         if steps is None and not numbers.is_single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)

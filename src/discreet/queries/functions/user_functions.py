@@ -397,7 +397,6 @@ def require_public_count(setting: Setting, query: str) -> None:
         raise ArgumentError(
             "query",
             query,
-            "replace-one, and rows of which each surely counts and stands for itself, since their number must be "
-            "public",
+            "replace-one, and rows that all count and are units of their own, since their number must be public",
             write="missing='fill' for columns with gaps, and one row for each person",
         )
