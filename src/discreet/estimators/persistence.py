@@ -1,4 +1,4 @@
-"""Saving and loading fitted estimators: ``to_json`` and ``from_json``, and checks of what a file says.
+"""Saves and loads fitted estimators: ``to_json``, ``from_json`` (files of older versions too), checks of what they say.
 
 A file holds public numbers only, so it can be published. A loaded estimator predicts, scores and samples. Its releases
 say ``loaded``, and a file whose noise came from a seed always says so. The privacy claims of a file are recomputed as

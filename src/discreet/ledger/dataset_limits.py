@@ -1,4 +1,4 @@
-"""The limit of a data set: decides what is admitted, defines ``BudgetExceeded``, and says what is left.
+"""The limit of a data set: decides what is admitted, words the refusal (``BudgetExceeded``), and says what is left.
 
 A spend is admitted while one of the limit's filters (``privacy_filters``) holds for the whole history with it.
 

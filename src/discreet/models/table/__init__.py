@@ -1,1 +1,1 @@
-"""Mixtures over tables with numbers and categories."""
+"""Mixtures over tables with numbers and categories, for groups of people (``TableMixture``)."""
