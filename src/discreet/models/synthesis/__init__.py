@@ -1,1 +1,1 @@
-"""Synthetic tables (``TableSynthesizer``): histograms of columns and of pairs of columns, and a maximum-entropy model of both."""
+"""Synthetic tables (``TableSynthesizer``): histograms of columns and of pairs, and a maximum-entropy model of both."""
