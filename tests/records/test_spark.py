@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+import sys
+import types
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -155,6 +159,48 @@ def test_a_block_that_cannot_be_prepared_is_an_error_without_a_row(session, monk
     monkeypatch.setattr(Partitions, "prepare", lambda own, part, units: loud(part))
     with pytest.raises(RuntimeError, match="Spark failed with the error AttributeError"):
         summed(records, Sum(BOX))
+
+
+def count_tracked(block):
+    """Return for each row how many objects the garbage collection of its worker looks at."""
+    return np.full((len(block.x), 1), float(len(gc.get_objects())))
+
+
+def test_workers_that_are_used_again_do_not_look_for_garbage_among_modules(session):
+    """Spark collects garbage after each task of a worker: with all modules of a fit that takes as long as 10⁵ rows."""
+    records = as_records(in_parts(session, table()), space=BOX)
+    first, *_, last = (records.gather(count_tracked, 1).min() for _ in range(8))
+    assert last < 20_000, f"{first} objects in the first pass, {last} in the last one"
+
+
+def test_what_is_imported_is_spared_once_and_rows_are_freed_as_before(monkeypatch):
+    class Rows:
+        pass
+
+    monkeypatch.setattr(spark_frames, "_modules", 0)
+    held = Rows()
+    held.own = held  # a cycle, which only the garbage collection frees
+    kept, new = weakref.ref(held), types.ModuleType("new")
+    try:
+        spark_frames._spare_imports()
+        spared = gc.get_freeze_count()
+        later = Rows()
+        later.own = later
+        freed = weakref.ref(later)
+        spark_frames._spare_imports()  # nothing was imported since: nothing more is spared
+        assert gc.get_freeze_count() <= spared
+        del later
+        gc.collect()
+        assert freed() is None
+        new.objects = [[] for _ in range(1000)]
+        monkeypatch.setitem(sys.modules, "new", new)
+        spark_frames._spare_imports()
+        assert gc.get_freeze_count() >= spared + 900
+        del held
+    finally:
+        gc.unfreeze()
+    gc.collect()
+    assert kept() is None
 
 
 def test_rows_that_are_drawn_anew_in_every_pass_are_noticed(session, tmp_path):
