@@ -169,7 +169,7 @@ class Statistic(Answer):
         return (float(least[0]), float(most[0])) if self.single else (least, most)
 
     def drowned(self, level: float = 0.95, of: str | None = None) -> Any:
-        """Return for each number of ``value`` whether noise has drowned it: its interval has all that may be.
+        """Return for each number of ``value`` whether noise has drowned it: its interval covers all possible values.
 
         ``level`` and ``of`` are those of ``interval``. What may be follows from the declarations: a mean or a quantile
         lies within the bounds of its column, a share within [0, 1], a variance below a quarter of the squared width of
