@@ -30,7 +30,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import signature
 from itertools import chain
@@ -130,21 +130,16 @@ def _own_version(table: Any = None) -> str:
     return str(import_module("discreet").__version__)
 
 
-_modules = 0  # that were imported when this process last spared them
-
-
-def _spare_imports() -> None:
-    """Take what this process has imported out of its garbage collections, at the start of a task.
+@cache
+def _spare_imports(modules: int) -> None:
+    """Take what this process has imported, so many modules, out of its garbage collections. Called as a task starts.
 
     Spark collects garbage after every task of a process that it uses again, and so looks at every object of every
     module: some 0.05 s for the modules of a fit, as long as the sum over 10⁵ rows. Here that collection is over, and no
     row of this task is read yet, so that all rows are freed as before. What stays is an object of other code that is
     alive now and later becomes part of a cycle that nobody holds.
     """
-    global _modules
-    if len(sys.modules) != _modules:
-        _modules = len(sys.modules)
-        gc.freeze()
+    gc.freeze()
 
 
 def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -154,10 +149,11 @@ def _for_each_partition(work: Callable[[Any], Any], names: Sequence[str]) -> Cal
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        _spare_imports()
-        table = read_batches(batches, names)
+        _spare_imports(len(sys.modules))
+        pa, table = import_optional("pyarrow"), read_batches(batches, names)
         result = None if table is None else guarded(table)
-        yield _result_batch(TaskContext.get().partitionId(), result)
+        row = {"part": [TaskContext.get().partitionId()], "result": [pickle.dumps(result)]}
+        yield pa.RecordBatch.from_pydict(row, schema=pa.schema([("part", pa.int32()), ("result", pa.binary())]))
 
     return run
 
@@ -183,22 +179,12 @@ def _for_each_prepared(work: Callable[[Any], Any]) -> Callable[[int, Iterator[An
     guarded = Guarded(work)
 
     def run(number: int, blocks: Iterator[Any]) -> Iterator[Any]:
-        _spare_imports()
+        _spare_imports(len(sys.modules))
         first = next(blocks, None)
         alone = first is None or isinstance(first, Failure)  # there is no block, or none could be made
         yield number, first if alone else guarded(chain([first], blocks))
 
     return run
-
-
-def _read_block(row: Any) -> Any:
-    return pickle.loads(b64decode(row["block"]))
-
-
-def _result_batch(number: int, result: Any) -> Any:
-    pa = import_optional("pyarrow")
-    schema = pa.schema([("part", pa.int32()), ("result", pa.binary())])
-    return pa.RecordBatch.from_pydict({"part": [number], "result": [pickle.dumps(result)]}, schema=schema)
 
 
 class _Kept:
@@ -296,7 +282,7 @@ class SparkSource(PartitionedSource):
             units = None if self.declared.unit is None else self._choice[0]
             task = _prepare_each_partition(partial(self._partitions.prepare, units=units), names)
             frame = select_columns(self._data, self.declared).mapInArrow(task, "block string")
-            return _Kept(_compute(lambda: frame.rdd.map(_read_block)))
+            return _Kept(_compute(lambda: frame.rdd.map(lambda row: pickle.loads(b64decode(row["block"])))))
 
         return self._cache("kept", prepare)
 
@@ -312,9 +298,8 @@ class SparkSource(PartitionedSource):
 
     def _consume(self, work: Consume[Result]) -> Iterator[Result]:
         """Yield what becomes of each partition, and of the rows that were chosen."""
-        own, units, chosen = self._partitions, None, None
-        if self.reading.unit is not None:
-            units, chosen = self._choice
+        own = self._partitions
+        units, chosen = (None, None) if self.reading.unit is None else self._choice
         results: list[Seen[Result]]
         if self.has_seen(self.reading.names) and _has_rdds(self._data.sparkSession):
             task = _for_each_prepared(partial(own.consume_prepared, work))
