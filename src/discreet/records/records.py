@@ -134,11 +134,9 @@ class Records:
         [2.0, 3.0]
         """
         known = self.columns + self.category_columns
-        if isinstance(names, str) or not isinstance(names, Collection) or not names:
-            raise ArgumentError("columns", names, f"at least one of {known}, in a list")
-        for name in names:
-            if name not in known:
-                raise ArgumentError("columns", name, one_of(name, known))
+        listed = isinstance(names, Collection) and not isinstance(names, str) and names
+        for name in [name for name in names if name not in known] if listed else [names]:
+            raise ArgumentError("columns", name, f"a list of columns, each {one_of(name, known)}")
         return self._read(self._source.reading.only(names))
 
     def where(self, condition: str | Condition) -> Records:
