@@ -491,7 +491,9 @@ def test_some_columns_keep_those_of_the_condition_after_the_others():
     x, _ = gathered(records.only(["weight"]))
     chosen = table["age"] > 50
     assert np.array_equal(x, np.column_stack([table["weight"][chosen], np.minimum(table["age"][chosen], 100)]))
-    with pytest.raises(ValueError, match=r"columns='wieght': expected a list of columns, each one of .*did you mean 'weight'"):
+    with pytest.raises(
+        ValueError, match=r"columns='wieght': expected a list of columns, each one of .*did you mean 'weight'"
+    ):
         records.only(["wieght", "age"])
     for wrong in ([], "weight", None):
         with pytest.raises(ValueError, match="expected a list of columns"):
