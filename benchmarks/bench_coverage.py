@@ -19,7 +19,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,11 @@ from discreet.door.release import PublicSize
 from discreet.guarantees.normal import normal_mu
 from discreet.noise import GaussianNoise, LaplaceNoise, NoiseDistribution
 from discreet.queries.bound import Bound
+from discreet.queries.counts.rounded_numbers import RoundedNumbers
 from discreet.queries.moments.deviations import DeviationProducts
 from discreet.queries.moments.moments import Moments, Squares
-from discreet.records import Box
+from discreet.queries.ranks.column_steps import FINEST
+from discreet.records import Block, Box
 from discreet.statistics.comparisons.contrasts import BINARY, Contrast
 from discreet.statistics.comparisons.measured import SQUARES, SUM
 from discreet.statistics.correlations import Correlation
@@ -42,6 +44,7 @@ from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.means import COUNTED, SQUARED, SQUARED_COUNTED
 from discreet.statistics.population import plausible_variances, population_tail
 from discreet.statistics.quantile_spans import REACH, SAMPLING, QuantileSpans
+from discreet.statistics.rounding import decimal_steps, find_step, rounding_share
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -62,6 +65,8 @@ class Populations:
         How a column is drawn, and its bounds; for means and variances.
     ranked : mapping
         The same, and the step of its values or None; for quantiles.
+    rounded : mapping
+        The same for columns of multiples of a step that is not declared.
     shares : tuple of float
         Of a category.
     pairs : mapping
@@ -81,6 +86,7 @@ class Populations:
 
     columns: Mapping[str, tuple[Draw, float, float]]
     ranked: Mapping[str, tuple[Draw, float, float, float | None]]
+    rounded: Mapping[str, tuple[Draw, float, float, float]]
     shares: tuple[float, ...]
     pairs: Mapping[str, tuple[Draw, Draw, float]]
     joint: Mapping[str, tuple[Draw, tuple[float, float], tuple[float, float]]]
@@ -125,6 +131,15 @@ def _jointly(of: Callable[[Array], Array]) -> Draw:
     return draw
 
 
+def _rounded(draw: Draw, step: float) -> Draw:
+    return lambda rng, shape: step * np.round(draw(rng, shape) / step)
+
+
+def _scores(*shares: float) -> Draw:
+    """Return whole numbers from 1 on with these shares."""
+    return lambda rng, shape: 1.0 + np.searchsorted(np.cumsum(shares)[:-1], rng.random(shape), side="right")
+
+
 def _exposed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Return a normal column, and one of zeros and ones that are more frequent where it is large."""
     x = rng.normal(40.0, 10.0, shape)
@@ -152,6 +167,13 @@ TUNING = Populations(
         "two clusters, 60 to 40": (_mixture(0.6), 0.0, 120.0, None),
         "two clusters, 70 to 30": (_mixture(0.7), 0.0, 120.0, None),
     },
+    rounded={
+        "ages, whole": (_rounded(TUNED_COLUMNS["normal"][0], 1.0), 0.0, 120.0, 1.0),
+        "days, whole": (_rounded(lambda rng, shape: rng.lognormal(1.5, 0.8, shape), 1.0), 0.0, 365.0, 1.0),
+        "scores 1 to 5": (_scores(0.05, 0.1, 0.2, 0.4, 0.25), 1.0, 5.0, 1.0),
+        "scores 1 to 5, median at an edge": (_scores(0.1, 0.2, 0.2, 0.3, 0.2), 1.0, 5.0, 1.0),
+        "prices, to 10": (_rounded(lambda rng, shape: rng.lognormal(5.0, 0.6, shape), 10.0), 0.0, 2000.0, 10.0),
+    },
     shares=(0.05, 0.3),
     pairs={
         "normal, a third and the rest": (_normal(0.5, 0.15), _normal(0.45, 0.15), 1.0 / 3.0),
@@ -178,6 +200,16 @@ def _spikes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     which = rng.random(shape)
     rest = rng.integers(0, 31, shape).astype(np.float64)
     return np.where(which < 0.45, 0.0, np.where(which < 0.6, 7.0, np.where(which < 0.7, 14.0, rest)))
+
+
+def _heaped(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return whole ages, every second of them to five years."""
+    age = rng.gamma(6.0, 8.0, shape)
+    return np.where(rng.random(shape) < 0.5, 5.0 * np.round(age / 5.0), np.round(age))
+
+
+def _pains(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return np.where(rng.random(shape) < 0.55, rng.binomial(10, 0.2, shape), rng.binomial(10, 0.7, shape)).astype(float)
 
 
 def _lumps(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -217,6 +249,14 @@ FRESH_COLUMNS: dict[str, tuple[Draw, float, float]] = {
 FRESH = Populations(
     columns=FRESH_COLUMNS,
     ranked={name: (*column, 1.0 if name == "spikes" else None) for name, column in FRESH_COLUMNS.items()},
+    rounded={
+        "visits, Poisson": (lambda rng, shape: rng.poisson(3.0, shape).astype(np.float64), 0.0, 50.0, 1.0),
+        "ages, half of them to 5": (_heaped, 0.0, 110.0, 1.0),
+        "temperatures, to 0.1": (_rounded(lambda rng, shape: rng.logistic(37.2, 0.4, shape), 0.1), 30.0, 45.0, 0.1),
+        "pain, 0 to 10, two humps": (_pains, 0.0, 10.0, 1.0),
+        "incomes, to 100": (_rounded(lambda rng, shape: rng.lognormal(7.6, 0.5, shape), 100.0), 0.0, 20_000.0, 100.0),
+        "spikes": (_spikes, 0.0, 30.0, 1.0),
+    },
     shares=(0.1, 0.62),
     pairs={
         "beta(0.5, 3) and beta(0.7, 3), one to four": (
@@ -514,9 +554,37 @@ def draw_steps(counts: Array, aim: float, made_up: tuple[float, float], eta: flo
     return np.argmax(-eta * distance + rng.gumbel(size=counts.shape), axis=1).astype(np.float64)
 
 
+def draw_between(
+    counts: Array,
+    grid: tuple[float, float],
+    aim: float,
+    made_up: tuple[float, float],
+    eta: float,
+    rng: np.random.Generator,
+) -> Array:
+    """Return draws of the exponential mechanism on the fine grid, from the number of rows at each multiple.
+
+    ``grid`` has the first multiple and the step. Draws fall on multiples, each of which is one candidate, or between.
+    """
+    counts = counts.copy()
+    counts[:, 0] += made_up[0]
+    counts[:, -1] += made_up[1]
+    aim, number, (first, step) = aim + made_up[1], counts.shape[1], grid
+    upto = np.cumsum(counts, axis=1)
+    at = -eta * np.maximum(np.maximum(aim - upto, upto - counts - aim), 0.0) - math.log(FINEST / (number - 1))
+    between = -eta * np.abs(aim - upto[:, :-1])
+    weights = np.concatenate([at, between], axis=1)
+    place = np.argmax(weights + rng.gumbel(size=weights.shape), axis=1)
+    inside = place >= number
+    where = np.where(inside, place - number, place)
+    return np.asarray(first + step * (where + inside * rng.random(len(counts))))
+
+
 def quantiles(of: Populations, repeats: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield the coverage of single quantiles: of the rows, and of the population."""
-    for name, (draw, low, high, step) in of.ranked.items():
+    columns = {name: (*column, column[-1]) for name, column in of.ranked.items()}
+    columns |= {f"{name}, no step": (*column[:3], None, column[3]) for name, column in of.rounded.items()}
+    for name, (draw, low, high, step, rounding) in columns.items():
         many = np.sort(np.clip(draw(rng, (8_000_000,)), low, high))
         for rows in of.sizes:
             parts = [np.sort(np.clip(x, low, high), axis=1) for x in samples(draw, rows, repeats, rng)]
@@ -524,11 +592,13 @@ def quantiles(of: Populations, repeats: int, rng: np.random.Generator) -> Iterat
                 truth = float(many[int(q * len(many))])
                 for relation in RELATIONS:
                     for epsilon in of.epsilons:
-                        args = (parts, rows, q, (low, high, step), truth, relation, epsilon, rng)
-                        of_rows, of_population, width = cover_quantiles(*args)
-                        setting = (relation, epsilon, False)
-                        yield _cell("quantile of rows", f"{name}, q = {q}", rows, setting, of_rows) | {"width": width}
-                        yield _cell("quantile of the population", f"{name}, q = {q}", rows, setting, of_population)
+                        args = (parts, rows, q, (low, high, step), rounding, truth, relation, epsilon, rng)
+                        covered, widths = cover_quantiles(*args)
+                        for about, share, width in zip(("rows", "the population"), covered, widths, strict=True):
+                            cell = _cell(
+                                f"quantile of {about}", f"{name}, q = {q}", rows, (relation, epsilon, False), share
+                            )
+                            yield cell | {"width": round(width, 3)}
 
 
 def cover_quantiles(
@@ -536,53 +606,89 @@ def cover_quantiles(
     rows: int,
     q: float,
     grid: tuple[float, float, float | None],
+    rounding: float | None,
     truth: float,
     relation: str,
     epsilon: float,
     rng: np.random.Generator,
-) -> tuple[float, float, float]:
-    """Return the coverage for rows and for the population, and the mean width in standard deviations of the value."""
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return both coverages, for rows and for the population, and median widths in standard deviations of the value."""
     (low, high, step), replaced = grid, relation == "replace-one"
     private = not replaced
     spread = 2.0 if replaced else 2.0 * max(q, 1.0 - q)
-    eta, end = 0.6 * epsilon / spread, (0.4 - 0.05 * private) / 2.0 * epsilon / spread
+    count_share = rounding_share(None if private else rows, epsilon, 1) if step is None else 0.0
+    eta, end = 0.6 * epsilon / spread, (0.4 - 0.05 * private - count_share) / 2.0 * epsilon / spread
     planned = 1000 if private else rows
     reach = max(REACH * -math.log1p(-LEVEL) / end, SAMPLING * math.sqrt(planned * q * (1.0 - q)))
     drawn: list[list[Array]] = []
     least, most = [], []
     for x in parts:
-        if step is None:
+        if rounding is None:
             aims = ((q * rows, eta), (q * rows - reach, end), (q * rows + reach, end))
             drawn.append([draw_ranks(x, (low, high), aim, rate, rng) for aim, rate in aims])
         else:
-            number = round((high - low) / step) + 1
-            codes = np.round((x - low) / step).astype(np.int64) + number * np.arange(len(x))[:, None]
+            number = round((high - low) / rounding) + 1
+            codes = np.round((x - low) / rounding).astype(np.int64) + number * np.arange(len(x))[:, None]
             counts = np.bincount(codes.ravel(), minlength=number * len(x)).reshape(len(x), number).astype(np.float64)
             asked = (((0.0, 0.0), eta), ((reach, 0.0), end), ((0.0, reach), end))
-            drawn.append([low + step * draw_steps(counts, q * rows, one, rate, rng) for one, rate in asked])
+            if step is None:
+                points = (low, rounding)
+                drawn.append([draw_between(counts, points, q * rows, one, rate, rng) for one, rate in asked])
+            else:
+                drawn.append([low + step * draw_steps(counts, q * rows, one, rate, rng) for one, rate in asked])
         place = q * rows
         least.append(x[:, math.ceil(place - 1e-9) - 1])
         most.append(x[:, min(math.floor(place + 1e-9), rows - 1)] if abs(place - round(place)) < 1e-9 else least[-1])
     value, below, above = (np.concatenate(part)[:, None] for part in zip(*drawn, strict=True))
     number = float(rows) + (LaplaceNoise(1.0 / (0.05 * epsilon)).simulate(rng, (len(value), 1)) if private else 0.0)
-    number = np.round(number)  # so that some are equal
-    spans = QuantileSpans(
-        values=value,
-        below=below,
-        above=above,
-        levels=(q,),
-        scales=[[(1.0 / eta,)]] * len(value),
-        end_scales=np.array([1.0 / end]),
-        reaches=np.array([reach]),
-        rows=np.broadcast_to(number, value.shape),
-        clusters=1,
-        grid=grid,
+    number = np.broadcast_to(np.round(number), value.shape)  # so that some are equal
+    found = (
+        find_rounding(parts, (low, high), number[:, 0], count_share * epsilon, replaced, rng) if step is None else None
     )
-    lower, upper = (side[:, 0] for side in spans.interval(LEVEL, population=False))
-    of_rows = (lower <= np.concatenate(most)) & (np.concatenate(least) <= upper)
-    width = float(np.mean(upper - lower) / max(np.std(value), 1e-12))
-    lower, upper = (side[:, 0] for side in spans.interval(LEVEL, population=True))
-    return float(of_rows.mean()), float(((lower <= truth) & (truth <= upper)).mean()), width
+    lower, upper = np.empty((2, len(value))), np.empty((2, len(value)))
+    for one in {None} if found is None else set(found):
+        here = slice(None) if found is None else np.array([each == one for each in found])
+        spans = QuantileSpans(
+            values=value[here],
+            below=below[here],
+            above=above[here],
+            levels=(q,),
+            scales=[[(1.0 / eta,)]] * len(value[here]),
+            end_scales=np.array([1.0 / end]),
+            reaches=np.array([reach]),
+            rows=number[here],
+            clusters=1,
+            grid=grid,
+            candidates=FINEST + 1 if step is None else round((high - low) / step) + 1,
+            rounding=one,
+        )
+        for place in (0, 1):
+            ends = spans.interval(LEVEL, population=bool(place))
+            lower[place, here], upper[place, here] = (side[:, 0] for side in ends)
+    of_rows = (lower[0] <= np.concatenate(most) + 1e-9) & (np.concatenate(least) - 1e-9 <= upper[0])
+    of_population = (lower[1] <= truth + 1e-9) & (truth - 1e-9 <= upper[1])
+    first, second = np.median(upper - lower, axis=1) / max(np.std(value), 1e-12)
+    return (float(of_rows.mean()), float(of_population.mean())), (float(first), float(second))
+
+
+def find_rounding(
+    parts: list[Array],
+    ends: tuple[float, float],
+    counted: Array,
+    epsilon: float,
+    replaced: bool,
+    rng: np.random.Generator,
+) -> list[float | None]:
+    """Return the step that noisy counts of multiples find for each sample."""
+    steps = decimal_steps(*ends)
+    query = RoundedNumbers(Box([ends[0]], [ends[1]]), 0, ends, steps)
+    noise, found = LaplaceNoise((2.0 if replaced else 1.0) / epsilon), []
+    for x in parts:
+        cells = query.numbers(Block(x.reshape(-1, 1), np.empty((x.size, 0), dtype=np.int64))).reshape(x.shape)
+        for row, errors in zip(cells, noise.simulate(rng, (len(x), query.size)), strict=True):
+            counts = np.bincount(row, minlength=query.size) + errors
+            found.append(find_step(counts, counted[len(found)], steps))
+    return found
 
 
 def differences(of: Populations, repeats: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
@@ -657,7 +763,8 @@ KINDS: dict[str, Callable[[Populations, int, np.random.Generator], Iterator[dict
     "share": shares,
     "variance": variances,
     "matrix": matrices,
-    "quantile": quantiles,
+    "quantile": lambda of, repeats, rng: quantiles(replace(of, rounded={}), repeats, rng),
+    "rounded": lambda of, repeats, rng: quantiles(replace(of, ranked={}), repeats, rng),
     "difference": differences,
     "linear": partial(regressions, kinds=["linear"]),
     "logistic": partial(regressions, kinds=["logistic"]),

@@ -67,8 +67,8 @@ def test_which_queries_claim_it():
     kinds = {type(query).__name__ for query in INSTANCES}
     assert kinds == {
         "Binned", "Bins", "Chosen", "ConditionCounts", "Confusion", "Count", "Grid", "GroupModes", "Grouped",
-        "Histogram", "Margins", "Mode", "OfColumns", "ProjectedGrid", "ScoreCells", "ScoreProducts", "SideBySide",
-        "TableCounts", "Within",
+        "Histogram", "Margins", "Mode", "OfColumns", "ProjectedGrid", "RoundedNumbers", "ScoreCells", "ScoreProducts",
+        "SideBySide", "TableCounts", "Within",
     }  # fmt: skip
 
 

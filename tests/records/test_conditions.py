@@ -491,8 +491,13 @@ def test_some_columns_keep_those_of_the_condition_after_the_others():
     x, _ = gathered(records.only(["weight"]))
     chosen = table["age"] > 50
     assert np.array_equal(x, np.column_stack([table["weight"][chosen], np.minimum(table["age"][chosen], 100)]))
-    with pytest.raises(ValueError, match="expected at least one of"):
-        records.only(["height"])
+    with pytest.raises(
+        ValueError, match=r"columns='wieght': expected a list of columns, each one of .*did you mean 'weight'"
+    ):
+        records.only(["wieght", "age"])
+    for wrong in ([], "weight", None):
+        with pytest.raises(ValueError, match="expected a list of columns"):
+            records.only(wrong)
     ball = as_records(np.array([[3.0, 4.0], [0.0, 1.0]]), space=Ball(2.0)).where("x1 > 1")
     assert gathered(ball.only(["x0"]))[0].shape == (1, 2)
 

@@ -217,7 +217,8 @@ def test_every_answer_draws_itself_with_its_numbers(name):
     plot = answer._plot(answer._level, answer.interval_of)
     assert plot.description
     matrix = name in ("covariance", "correlation")
-    assert len(plot.facts.rows) == (6 if matrix else np.size(answer.value))  # of a matrix one half
+    shown = np.size(answer.value) if name != "trend" else np.size(answer.levels)  # of a trend its bins
+    assert len(plot.facts.rows) == (6 if matrix else shown)  # of a matrix one half
 
 
 def test_bars_stand_over_their_bins_and_lines_are_the_intervals():

@@ -457,3 +457,53 @@ def test_the_smallest_p_value_is_shown_as_a_bound():
     same = st.difference(rows, "x", between="s", groups=("u", "v"), **how)
     assert same.p_value > 1e-4
     assert same.notes == ()
+
+
+def rates(counts, noise=2.0):
+    cells = np.asarray(counts, dtype=np.float64)[:, None]
+    positions = np.arange(len(cells)) - (len(cells) - 1) / 2.0
+    return Contrast(cells, positions, np.ones(1), np.ones(1), LaplaceNoise(noise), 1, np.ones(len(cells)))
+
+
+CURVED = {
+    "decay": 400.0 * np.exp(-np.arange(24) / 2.0),
+    "step": np.where(np.arange(24) < 6, 300.0, 0.0),
+    "hump": 400.0 * np.exp(-((np.arange(24) - 5.0) ** 2) / 8.0),
+}
+
+
+@pytest.mark.parametrize("of", ["rows", "population"])
+@pytest.mark.parametrize("name", CURVED)
+def test_a_trend_that_is_no_line_has_an_interval_that_agrees_with_its_test(name, of):
+    found = rates(CURVED[name])
+    shares = np.stack([400.0 - CURVED[name], CURVED[name]], axis=1) / 4.0
+    bounded = Contrast(shares, found.positions, np.array(BINARY), np.array(BINARY), LaplaceNoise(2.0))
+    for one in (found, bounded):
+        low, high = one.interval(0.95, of)
+        assert low <= float(one.estimate) <= high < 0.0  # as the test says, which rejects
+        assert float(one.exceedance()) < 0.05
+
+
+def test_a_plot_of_a_trend_has_its_points_its_line_and_its_band():
+    rows = table()
+    found = st.trend(rows, "score", over="day", epsilon=3.0, schema=dp.Schema(COLUMNS), bits=SeededBits(0))
+    plot = found._plot(0.95, "population")
+    assert np.array_equal(plot.points[0], found.levels)
+    middles = (found.edges[:-1] + found.edges[1:]) / 2.0
+    slope = np.polyfit(middles / 365.2425, plot.line[0], 1)[0]
+    assert slope == pytest.approx(found.value)
+    assert (plot.low <= plot.line + 1e-9).all()
+    assert (plot.line <= plot.high + 1e-9).all()
+    assert f"{found.value:.4g}" in plot.description
+    assert len(plot.facts.rows) == len(found.labels)
+    ax = found.plot()
+    assert ax.get_xlabel() == "day"
+    assert ax.get_ylabel() == "mean of score"
+    counts = st.trend(rows, over="day", by="arm", epsilon=3.0, schema=dp.Schema(COLUMNS), bits=SeededBits(0))
+    panels = counts.plot()
+    assert [one.get_title() for one in panels.flat] == ["new", "old", "none"]
+    assert panels.flat[0].get_ylabel() == "rows a year"
+    share = st.trend(rows, "ill", of="yes", over="score", epsilon=3.0, schema=dp.Schema(COLUMNS), bits=SeededBits(0))
+    assert share._plot(0.9, "rows").unit == "share of yes in ill"
+    drowned = st.trend(rows[:9], over="day", epsilon=1e-3, schema=dp.Schema(COLUMNS), bits=SeededBits(0))
+    assert drowned.plot() is not None

@@ -382,3 +382,13 @@ def test_a_whole_table_adds_up(neighbors):
         assert ((low <= whole.value) & (whole.value <= high)).all()
     with pytest.raises(TypeError, match="means"):
         st.crosstab(rows, "x", "y", values="age", **how).whole()
+
+
+def test_a_table_says_how_numbers_were_binned():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.uniform(0.0, 120.0, 500), "sex": rng.choice(["f", "m"], 500)})
+    schema = dp.Schema({"age": dp.Number(0, 120), "sex": dp.Category(["f", "m"])})
+    found = st.crosstab(rows, "age", "sex", epsilon=1.0, bins=[0, 18, 65, 120], schema=schema)
+    assert "age in 3 bins from [0, 18) to [65, 120]" in found.notes
+    assert "age in 3 bins from [0, 18) to [65, 120]" in repr(found)
+    assert not any(" sex in " in f" {note}" for note in found.notes)

@@ -150,7 +150,7 @@ def test_what_is_shown_names_bins_and_what_is_compared():
     assert "Cramér's V of stay in 10 bins and arm" in repr(statistics.chi_square(VISITS, "stay", by="arm", **how))
     labels = {
         "stay, new less old": statistics.difference(VISITS, "stay", between="arm", **how),
-        "change of stay a year": statistics.trend(VISITS, "stay", over="day", **how),
+        "day": statistics.trend(VISITS, "stay", over="day", **how),
         "Cramér's V of back and arm": statistics.chi_square(VISITS, "back", by="arm", **how),
     }
     for label, answer in labels.items():

@@ -197,7 +197,7 @@ class TestWhatIsRead:
         np.testing.assert_allclose(both.value, TABLE.loc[there, ["bmi", "age"]].mean(), rtol=1e-3)
         assert curator.only(["age"]).columns == ("age",)
         assert curator.only([*SCHEMA.names])._records is curator._records
-        with pytest.raises(ValueError, match="expected at least one of"):
+        with pytest.raises(ValueError, match="did you mean 'weight'"):
             curator.only(["height"])
 
     def test_places_are_those_of_the_data(self):

@@ -31,6 +31,7 @@ from discreet.queries.adaptors import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.condition_counts import ConditionCounts
 from discreet.queries.counts.count_queries import Bins, Chosen, Count, GroupModes, Histogram, Margins, Mode
 from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
+from discreet.queries.counts.rounded_numbers import RoundedNumbers
 from discreet.queries.counts.table_counts import CategoryCells, NumberCells, TableCounts
 from discreet.queries.counts.table_queries import Binned, SideBySide
 from discreet.queries.functions.factored_scores import FactoredSum
@@ -547,6 +548,12 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     Bins: lambda rng, d, radius: [
         Bins(Box(np.full(d, -radius), np.full(d, radius)), d - 1, (-0.5 * radius, 0.1 * radius)),
         Bins(Ball(radius, center=np.zeros(d)), 0, tuple(np.linspace(-radius, radius, 22)[1:-1])),
+    ],
+    RoundedNumbers: lambda rng, d, radius: [
+        RoundedNumbers(
+            Box(np.full(d, -radius), np.full(d, radius)), d - 1, (-radius, radius), (radius / 4, radius / 2)
+        ),
+        RoundedNumbers(Box(np.full(d, -radius), np.full(d, radius)), 0, (-1.0, 2.0), (0.1, 0.5, 1.0), log=True),
     ],
     Count: lambda rng, d, radius: [Count()],
     Grid: lambda rng, d, radius: [

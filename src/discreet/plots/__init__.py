@@ -18,6 +18,7 @@ from discreet.plots.plot import Facts, Plot
 from discreet.plots.samples import SampleOverDensity, SyntheticRows
 from discreet.plots.scatter_matrix import GaussianPairs
 from discreet.plots.spending import SpendingPlot
+from discreet.plots.trend_lines import TrendLines
 
 __all__ = [
     "Centres",
@@ -37,5 +38,6 @@ __all__ = [
     "SpendingPlot",
     "SyntheticRows",
     "TradeoffPlot",
+    "TrendLines",
     "plot_draws",
 ]

@@ -36,6 +36,7 @@ PLACES = {
         "discreet.queries.counts.condition_counts": "ConditionCounts",
         "discreet.queries.counts.count_queries": "Bins Chosen Count GroupModes Histogram Margins Mode",
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
+        "discreet.queries.counts.rounded_numbers": "RoundedNumbers",
         "discreet.queries.counts.table_counts": "CategoryCells NumberCells TableCounts",
         "discreet.queries.counts.table_queries": "Binned SideBySide",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, integer, positive
+from discreet.arguments import ArgumentError, integer, one_of, positive
 from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
@@ -134,8 +134,9 @@ class Records:
         [2.0, 3.0]
         """
         known = self.columns + self.category_columns
-        if not isinstance(names, Collection) or not any(name in names for name in known):
-            raise ArgumentError("columns", names, f"at least one of {known}, in a list")
+        listed = isinstance(names, Collection) and not isinstance(names, str) and names
+        for name in [name for name in names if name not in known] if listed else [names]:
+            raise ArgumentError("columns", name, f"a list of columns, each {one_of(name, known)}")
         return self._read(self._source.reading.only(names))
 
     def where(self, condition: str | Condition) -> Records:

@@ -143,6 +143,14 @@ class CountedColumn:
         last = f"[{words[-2]}, {words[-1]}{']' if closed or not dated else ')'}"
         return (*(f"[{first}, {second})" for first, second in pairwise(words[:-1])), last)
 
+    @property
+    def binning(self) -> str | None:
+        """How numbers or dates were binned, as in "age in 3 bins from [0, 18) to [65, 120]"; None for categories."""
+        if self.edges is None:
+            return None
+        cells = self.cells
+        return f"{self.name} in {len(cells)} bins from {cells[0]} to {cells[-1]}"
+
     def count(self, curator: Curator) -> Query:
         """Return the query that counts rows in each cell."""
         if self.inner is None:

@@ -106,6 +106,11 @@ class Crosstab(Statistic):
         return super()._asked_columns | {*self.axes}
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know: also how numbers and dates were binned."""
+        return (*super().notes, *(words for one in self._counted if (words := one.binning) is not None))
+
+    @property
     def labels(self) -> tuple[tuple[Any, ...], ...]:
         """The labels of rows and columns."""
         return tuple(self.axes.values())

@@ -26,6 +26,10 @@ enough: x₊ itself has the rank q·n + h + T at least. For λ > 1 the interval 
 draws say nothing. If x₊ = v, all rows between these ranks have the value v, and λ·0 would stay there. So the distance
 of x₊ from v counts as one step at least, as if the rows up to x₊ were those of the value v.
 
+**Where no step was declared, and a count of multiples found one** (``rounding``), draws fall anywhere between two
+multiples, and nothing is known of where: draws between the same two count as equal, and the ends go outwards to
+multiples. Otherwise it is as with a declared step.
+
 **Where rows are too few** for ε and for the width of the bounds, the mechanism draws anywhere: between the outermost
 row and a bound there are so many candidates that together they outweigh those near the quantile. A rank error of all
 rows on one side, n·min(q, 1 − q), has a weight of e^(−η·n·min(q, 1 − q)) for each candidate, and there are
@@ -54,6 +58,9 @@ LOPSIDED = 4.0
 FAR = 0.25
 LARGEST = 100.0  # λ
 SURE = 4.0
+CLOSE = 0.03
+SAME = 1e-5  # of a step: the candidates are that close
+SMALLEST = 1e-300  # instead of 0, of which there is no logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +85,10 @@ class QuantileSpans:
         The bounds of the column, and its step.
     candidates : int
         How many values could be drawn.
+    rounding : float or None
+        The step that a count of multiples found, in the column's own units.
+    log : bool
+        Whether the column has logarithms.
     """
 
     values: Array
@@ -91,6 +102,8 @@ class QuantileSpans:
     clusters: int
     grid: tuple[float, float, float | None]
     candidates: int
+    rounding: float | None = None
+    log: bool = False
 
     def interval(self, level: float, *, population: bool) -> tuple[Array, Array]:
         """Return both ends for each quantile, of shape (groups, sorted levels)."""
@@ -106,9 +119,13 @@ class QuantileSpans:
     def _one(self, group: int, place: int, level: float, population: bool) -> tuple[float, float]:
         """Return both ends for one quantile, before they are rounded."""
         least, most, step = self.grid
+        rounding = self._rounding(group, place)
         q, rows, reach = self.levels[place], max(float(self.rows[group, 0]), 1.0), float(self.reaches[place])
         scales, v = self.scales[group][place], float(self.values[group, place])
         down, up = v - float(self.below[group, place]), float(self.above[group, place]) - v
+        if rounding is not None:
+            down = max(down, 0.0) if v - down <= rounding.after(v) else down
+            up = max(up, 0.0) if v + up >= rounding.before(v) else up
         spacing = max(abs(down + up) / (2.0 * reach), (most - least) / self.candidates)  # where rows are equal, a step
         if math.log((most - least) / spacing) + SURE > rows * min(q, 1.0 - q) / max(scales, default=0.0) or not scales:
             return least, most
@@ -118,12 +135,79 @@ class QuantileSpans:
             factor = max(factor, 1.0)
         if down < 0.0 and up < 0.0:
             return least, most
-        if step is not None and factor > 1.0:
-            down, up = (side if side < 0.0 else max(side, step) for side in (down, up))
+        if factor > 1.0:
+            steps = (step or 0.0, step or 0.0) if rounding is None else rounding.steps_from(v)
+            down, up = (side if side < 0.0 else max(side, one) for side, one in zip((down, up), steps, strict=True))
         wider = max(factor, 1.0)
         low = v - (max(-down, up) * wider if down < 0.0 else down * (wider if down > LOPSIDED * up else factor))
         high = v + (max(-up, down) * wider if up < 0.0 else up * (wider if up > LOPSIDED * down else factor))
-        return low, high
+        return (low, high) if rounding is None else (rounding.before(low), rounding.after(high))
+
+    def _rounding(self, group: int, place: int) -> Multiples | None:
+        """Return the multiples that were found, unless the draws of a quantile are too close to each other for them.
+
+        Between two multiples draws fall anywhere. It is unlikely that they are within a share ``CLOSE`` of a step.
+        """
+        if self.rounding is None:
+            return None
+        result = Multiples(self.rounding, self.log)
+        draws = [float(one[group, place]) for one in (self.below, self.values, self.above)]
+        apart = max(draws) - min(draws)
+        between = [one for one in draws if one not in result]
+        return None if any(apart < CLOSE * (result.after(one) - result.before(one)) for one in between) else result
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """The multiples of a step, on the measured scale.
+
+    Parameters
+    ----------
+    step : float
+        In the column's own units.
+    log : bool
+        Whether the column has logarithms.
+
+    Examples
+    --------
+    >>> whole = Multiples(1.0)
+    >>> whole.before(2.3), whole.after(2.3), whole.after(3.0000001), whole.steps_from(2.3)
+    (2.0, 3.0, 3.0, (1.0, 1.0))
+    """
+
+    step: float
+    log: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        """Return whether a value is a multiple."""
+        return self._times(value).is_integer()
+
+    def before(self, value: float) -> float:
+        """Return the value itself where it is a multiple, else the next one below."""
+        found = self._value(float(math.floor(self._times(value))))
+        return found - self._roundoff(found)
+
+    def after(self, value: float) -> float:
+        """Return the value itself where it is a multiple, else the next one above."""
+        found = self._value(float(math.ceil(self._times(value))))
+        return found + self._roundoff(found)
+
+    def steps_from(self, value: float) -> tuple[float, float]:
+        """Return how far one step down and one step up are."""
+        times = self._times(value)
+        return value - self._value(times - 1.0), self._value(times + 1.0) - value
+
+    def _times(self, value: float) -> float:
+        times = (math.exp(value) if self.log else value) / self.step
+        return float(round(times)) if abs(times - round(times)) < SAME else times
+
+    def _roundoff(self, value: float) -> float:
+        """Return how far off the exponential of a logarithm may be."""
+        return 2.0**-51 * max(abs(value), 1.0) if self.log else 0.0
+
+    def _value(self, times: float) -> float:
+        own = times * self.step
+        return math.log(max(own, SMALLEST)) if self.log else own
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,8 @@ Several quantiles are drawn level by level of a binary tree, the middle ones fir
 the density of the rows there, which is private.
 
 - *Approximate* ones (``interval_kind="approximate"``) assume that rows are about evenly spread around the quantile;
-  ``quantile_spans`` derives them. The two values are quantiles some rows below and above.
+  ``quantile_spans`` derives them. The two values are quantiles some rows below and above. Where no step was declared,
+  a count of multiples says whether numbers are rounded (``rounding``).
 - *Worst-case* ones (``"worst-case"``) hold whatever the rows are, and so they are wide. Given a drawn value v, the
   candidates for an end are v minus (or plus) distances that shrink geometrically: about sixty candidates, however wide
   the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up; so an end for the
@@ -33,11 +34,13 @@ from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import Bits
 from discreet.queries.counts.count_queries import Count
+from discreet.queries.counts.rounded_numbers import RoundedNumbers
 from discreet.queries.ranks.column_steps import GridSteps, Scale
 from discreet.queries.ranks.quantile_queries import MOST_FLIPS, TIE_BITS, Quantiles, RankTarget, quantile_levels
 from discreet.statistics.groups import By
 from discreet.statistics.quantile_spans import REACH, SAMPLING, QuantileSpans
 from discreet.statistics.request import ColumnRequest, Request, planning_rows, statistic, unwrap
+from discreet.statistics.rounding import decimal_steps, find_step, rounding_share
 from discreet.statistics.statistic import Statistic, group_facts
 
 Array = NDArray[np.float64]
@@ -231,16 +234,34 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         values = (kind(epsilon / number, self.guarantee.neighbors),) * number
         if self.interval is None:
             return values
-        ends = self.selection_losses(INTERVALS - self._count_share, 2 * len(self.levels))
-        if not self._count_share:
-            return (*values, *ends)
-        return (*values, *ends, LaplaceLoss(self._count_share * self.guarantee.epsilon, self.guarantee.neighbors))
+        counted = (share for share in (self._rounding_share, self._count_share) if share)
+        counts = (LaplaceLoss(share * self.guarantee.epsilon, self.guarantee.neighbors) for share in counted)
+        return (*values, *(self._end_loss,) * (2 * len(self.levels)), *counts)
+
+    @property
+    def _approximate(self) -> bool:
+        """Whether there are approximate intervals."""
+        return self.interval is not None and self.interval_kind == "approximate"
 
     @property
     def _count_share(self) -> float:
         """The share of ε for the number of rows, where it is needed and not public."""
-        needed = self.interval is not None and self.interval_kind == "approximate"
-        return COUNTED if needed and self.rows is None else 0.0
+        return COUNTED if self._approximate and self.rows is None else 0.0
+
+    @property
+    def _rounding_share(self) -> float:
+        """The share of ε for the count of multiples, where no step was declared."""
+        if not self._approximate or self.step is not None:
+            return 0.0
+        size, setting = self.curator.size.rows, self.curator.setting
+        return rounding_share(size, self.guarantee.epsilon, setting.max_rows)
+
+    @property
+    def _multiples(self) -> RoundedNumbers:
+        """The count of multiples, over all groups together."""
+        (scale,), (place,) = self.scales, self.places
+        ends, steps = (scale.low, scale.high), decimal_steps(*scale.own_ends)
+        return RoundedNumbers(self.curator.space, place, ends, steps, scale.kind == "log")
 
     def plan(self) -> Inquiry[Result]:
         """Return questions of the same form as those that will be asked, which depend on earlier releases."""
@@ -250,6 +271,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         worst = self.interval_kind == "worst-case"
         rows = {} if self.interval_level is None else self._made_up_rows(self.interval_level, worst=worst)
         count = Count() if self.groups is None else self.groups.ask(Count())
+        counts = ([self._multiples] if self._rounding_share else []) + ([count] if self._count_share else [])
 
         def answer(measure: Measure) -> Result:
             values, scales, releases = self._draw(measure)
@@ -259,7 +281,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
                 if worst:
                     ends = self._unwrap(self.read(lower, upper)), self._unwrap(self.read(upper, lower))
                 else:
-                    counted = [measure(count)] if self._count_share else []
+                    counted = [measure(one) for one in counts]
                     spans = self._make_spans(values, (lower, upper), scales, rows, counted)
                     outer = [*outer, *counted]
                 releases = [*outer, *releases]  # the value is read from the last one
@@ -286,7 +308,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             questions += [self._end(q, GridSteps((0.0, 1.0), up), up, 1.0) for q, up in rows]
         else:
             questions += [self._end(q, scale, up, made_up) for (q, up), made_up in rows.items()]
-        return self.make_inquiry(questions + ([count] if self._count_share else []), answer, "quantiles")
+        return self.make_inquiry([*questions, *counts], answer, "quantiles")
 
     def _make_spans(
         self,
@@ -297,7 +319,8 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         counted: Sequence[Release],
     ) -> QuantileSpans:
         """Return what approximate intervals are made of."""
-        number = self.rows if not counted else counted[0]["count"].reshape(-1, 1)
+        number = np.asarray(counted[-1]["count"].reshape(-1, 1) if self._count_share else self.rows, dtype=np.float64)
+        multiples = (counted[0]["counts"], float(number.sum()), self._multiples.steps) if self._rounding_share else None
         loss, setting, levels = self._end_loss, self.curator.setting, tuple(self.sorted_levels)
         asked = [self._end(q, self._scale, True, rows[q, True]) for q in levels]
         return QuantileSpans(
@@ -308,16 +331,19 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             scales=scales,
             end_scales=np.array([1.0 / one.way.eta(one, loss, setting) for one in asked]),
             reaches=np.array([rows[q, True] for q in levels]),
-            rows=np.broadcast_to(np.asarray(number, dtype=np.float64), (self._groups, 1)),
+            rows=np.broadcast_to(number, (self._groups, 1)),
             clusters=setting.max_rows,
             grid=(self.scales[0].low, self.scales[0].high, self.step),
             candidates=self._last + 1,
+            rounding=None if multiples is None else find_step(*multiples),
+            log=self.scales[0].kind == "log",
         )
 
     @property
     def _end_loss(self) -> BoundedRangeLoss:
         """The loss of an end."""
-        return self.selection_losses(INTERVALS - self._count_share, 2 * len(self.levels))[0]
+        share = INTERVALS - self._count_share - self._rounding_share
+        return self.selection_losses(share, 2 * len(self.levels))[0]
 
     def _unwrap(self, values: Array) -> Any:
         """Drop the axis of groups where there are no groups."""
@@ -559,9 +585,10 @@ def quantiles(
         all of it, and there are no intervals.
     interval_kind : {"approximate", "worst-case"}
         ``"approximate"``: intervals that hold with about their level where rows are about evenly spread around the
-        quantile, or values have a declared ``step``. ``"worst-case"``: intervals that hold with at least their level
-        whatever the rows are, and are far wider. Where the number of rows is private, the approximate ones count them,
-        with a twentieth of ε out of their two fifths.
+        quantile, or are rounded to a declared ``step`` or to 1 or 5 times a power of ten. ``"worst-case"``: intervals
+        that hold with at least their level whatever the rows are, and are far wider. Out of their two fifths of ε,
+        the approximate ones count the rows where their number is private (a twentieth), and multiples where no step
+        is declared (up to a twenty-fifth).
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -18,10 +18,11 @@ V_t are those of all groups together.
 **Test and interval.** p(β) is the probability that noise and sampling error, with the weights as they are, give a
 number of at least |U(β)|. It is found from a fixed number of draws with a fixed seed, so one release always gives one
 p-value, of at least 1/(draws + 1). The test of "no difference" is p(0), and the interval has the β with
-p(β) ≥ 1 − level. The two agree. Means that enter p(β) are estimated under β, and sampling variances about these means.
-The variance of a sum of n rows is at most n in units of squared noise of size 1/ε², so a wrong estimate of it cannot
-matter where noise dominates. If N_1 and N_2 are noise themselves, the fit of α̂ takes up more of it, and the test
-rejects less often than it may. ``benchmarks/bench_comparisons.py`` measures its level from 50 to 50,000 rows.
+p(β) ≥ 1 − level. The two agree: where no β has that, the interval has all slopes of the sign of U(0). Means that enter
+p(β) are estimated under β, and sampling variances about these means. The variance of a sum of n rows is at most n in
+units of squared noise of size 1/ε², so a wrong estimate of it cannot matter where noise dominates. If N_1 and N_2 are
+noise themselves, the fit of α̂ takes up more of it, and the test rejects less often than it may.
+``benchmarks/bench_comparisons.py`` measures its level from 50 to 50,000 rows.
 
 **Several rows of a person.** Rows of a person may be alike, in one group or in several. By Cauchy and Schwarz the
 variance of Σ w·(x − m) over at most M rows of a person is at most M times the sum of the variances. So sampling
@@ -116,14 +117,45 @@ class Contrast:
 
     @property
     def estimate(self) -> Array:
-        """β with U(β) = 0, within its limits; for two groups the difference of ``means`` over that of positions."""
+        """β with U(β) = 0, within its limits; for two groups the difference of ``means`` over that of positions.
+
+        Where leading axes repeat the cells it is the first step of the search, from the weights at β = 0.
+        """
         if len(self.positions) == 2:
             return np.asarray(np.diff(self.means)[..., 0] / np.diff(self.positions)[0])
         weights, _ = self._weights(np.zeros(()), sampled=True)
         slope = (weights * self.totals).sum(axis=-1)
         per_unit = (weights * self.positions * self.sizes).sum(axis=-1)
         found = np.where(per_unit > 0.0, slope / np.where(per_unit > 0.0, per_unit, 1.0), 0.0)
-        return np.asarray(np.clip(found, -self.limit, self.limit))
+        found = np.clip(found, -self.limit, self.limit)
+        return np.asarray(found if found.ndim else self._solve(float(found), sampled=True))
+
+    def line(self, slope: float) -> Array:
+        """Return the means of all groups on the line with a slope, within their range; without leading axes."""
+        return self._weights(np.asarray(slope, dtype=np.float64), sampled=True)[1]
+
+    def _solve(self, start: float, *, sampled: bool) -> float:
+        """Return where U(β) turns from positive to negative, found by doubling a step and then by bisection.
+
+        Means on a line may leave their range, and those that are moved back are on no line: U is not linear in β.
+        """
+        step, far = self._step_around(start), min(self.limit, FAR)
+        if not 0.0 < step < math.inf:
+            return start
+        low = high = start
+        while low > -far and self._score(low, sampled=sampled) < 0.0:
+            low, step = max(low - step, -far), 2.0 * step
+        while high < far and self._score(high, sampled=sampled) > 0.0:
+            high, step = min(high + step, far), 2.0 * step
+        for _ in range(50):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self._score(middle, sampled=sampled) > 0.0 else (low, middle)
+        return (low + high) / 2.0
+
+    def _score(self, slope: float, *, sampled: bool) -> float:
+        """Return U(β), for cells without leading axes."""
+        weights, means = self._weights(np.asarray(slope), sampled=sampled)
+        return float((weights * (self.totals - means * self.sizes)).sum())
 
     def _within(self, means: Array) -> Array:
         """Return means moved into their range."""
@@ -234,13 +266,17 @@ class Contrast:
         def accepts(slope: float) -> bool:
             return bool(self.exceedance(slope, sampled=sampled) >= outside)
 
-        if not accepts(start):
-            return -self.limit, self.limit
-        return self._end(start, -1.0, accepts), self._end(start, 1.0, accepts)
+        middle = start if accepts(start) else self._solve(start, sampled=sampled)
+        if not accepts(middle):
+            if not accepts(0.0):  # no slope fits; the test says its sign, and so does the interval
+                positive = self._score(0.0, sampled=sampled) > 0.0
+                return (self._least, self.limit) if positive else (-self.limit, -self._least)
+            middle = 0.0
+        return min(start, self._end(middle, -1.0, accepts)), max(start, self._end(middle, 1.0, accepts))
 
     def _end(self, start: float, sign: float, accepts: Any) -> float:
         """Return the end of the accepted slopes in one direction, found by doubling a step and then by bisection."""
-        step, far = sign * self._step, min(self.limit, FAR)
+        step, far = sign * self._step_around(start), min(self.limit, FAR)
         inside, out = start, start + step
         while abs(out) < far and accepts(out):
             inside, step = out, 2.0 * step
@@ -255,9 +291,13 @@ class Contrast:
         return out
 
     @property
-    def _step(self) -> float:
-        """A standard error of the slope, to begin the search for an interval with."""
-        weights, means = self._weights(self.estimate, sampled=True)
+    def _least(self) -> float:
+        """The smallest slope that is told from 0."""
+        return min(1e-12, self.limit)
+
+    def _step_around(self, slope: float) -> float:
+        """Return a standard error of the slope, to begin a search with."""
+        weights, means = self._weights(np.asarray(slope), sampled=True)
         each = self.noise.variance * (self._coefficients(means) ** 2).sum(axis=-1) + self._sampling(means)
         per_unit = abs(float((weights * self.positions * self.sizes).sum()))
         error = math.sqrt(float((weights**2 * each).sum())) / per_unit if per_unit > 0.0 else math.inf

@@ -11,6 +11,7 @@ that, and make the test reject too often; means over time do not have this probl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -20,6 +21,7 @@ from discreet.arguments import ArgumentError, choice
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
+from discreet.plots import Plot, TrendLines
 from discreet.queries.counts.count_queries import Bins
 from discreet.queries.counts.table_queries import Binned
 from discreet.scales import ColumnScale, place_of
@@ -30,11 +32,13 @@ from discreet.statistics.counted_columns import bin_edges, name_column
 from discreet.statistics.groups import By, Groups, ask_groups
 from discreet.statistics.request import Request, check_scale, statistic
 from discreet.statistics.statistic import group_facts
+from discreet.statistics.statistic_plots import interval_text, label_text
 
 Array = NDArray[np.float64]
 
 DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12.0, "year": 365.2425}
 MOST_BINS = 1000
+MOST_PANELS = 12  # groups in a plot of lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +66,8 @@ class Trend(GroupComparison):
         The mean, share or rate in each bin, as released and within its bounds.
     of : object
         The category whose share it is; None for means and counts.
+    low, width : float
+        The lower bound of the column and the width of its bounds; 0 and 1 for shares and counts.
     contrasts : tuple of Contrast
         The released cells of the bins of each group.
     """
@@ -72,6 +78,7 @@ class Trend(GroupComparison):
     edges: Array
     levels: Array
     of: Any
+    low: float
     width: float
 
     _kind: ClassVar[str] = "spread"
@@ -104,6 +111,44 @@ class Trend(GroupComparison):
 
     def _compared_cells(self) -> dict[str, Any]:
         return {"per": self.per or self.over}
+
+    def _plot(self, level: float, of: str) -> Plot:
+        """Return the released numbers of the bins with the line of the trend; of many groups the slopes alone."""
+        if len(self.contrasts) > MOST_PANELS:
+            return super()._plot(level, of)
+        per, name = self.per or f"unit of {self.over}", self.columns[0]
+        shares = f"share of {self.of} in {name}" if self.of is not None else f"mean of {name}"
+        ends = [np.atleast_1d(end) for end in self.interval(level, of)]
+        lines, low, high, slopes = [], [], [], []
+        for place, contrast in enumerate(self.contrasts):
+            slope, *sides = (float(np.atleast_1d(one)[place]) for one in (self.value, *ends))
+            band = [self._line(contrast, side) for side in sides]
+            lines.append(self._line(contrast, slope))
+            low.append(np.minimum(*band))
+            high.append(np.maximum(*band))
+            slopes.append(f"a change of {slope:.4g} (from {sides[0]:.4g} to {sides[1]:.4g}) a {per}")
+        dated = self.labels is not None
+        texts = self.labels if self.labels is not None else [f"{a:g} to {b:g}" for a, b in pairwise(self.edges)]
+        plot = TrendLines(
+            np.atleast_2d(self.levels),
+            np.stack(lines),
+            np.stack(low),
+            np.stack(high),
+            texts,
+            self.edges,
+            [""] if self.groups is None else [label_text(label) for label in self.groups],
+            self.over,
+            shares if name != "rows" else f"rows a {per}",
+            slopes,
+            interval=interval_text(level, of),
+        )
+        return plot.with_dates([self.over] if dated else [])
+
+    def _line(self, contrast: Contrast, slope: float) -> Array:
+        """Return the line with a slope at the middles of the bins; NaN where the slope is not finite."""
+        if not np.isfinite(slope):
+            return np.full(len(self.edges) - 1, np.nan)
+        return self.low + self.width * contrast.line(slope / self.width)
 
     @property
     def _axis_label(self) -> str:
@@ -183,6 +228,7 @@ class TrendRequest(Request[Trend]):
                 "edges": self.edges,
                 "levels": levels if grouped else levels[0],
                 "of": None if measured is None else measured.of,
+                "low": low,
                 "width": width,
             }
             value = slopes if grouped else float(slopes[0])
