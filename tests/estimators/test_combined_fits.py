@@ -156,5 +156,7 @@ def test_what_cannot_be_combined_is_refused(fits, says):
 def test_names_are_as_many_as_estimates():
     with pytest.raises(dp.ArgumentError, match="names"):
         dp.combine(GOOD, names=["a", "b"])
+    with pytest.raises(dp.ArgumentError, match="names"):
+        dp.combine(GOOD, names=True)
     with pytest.raises(dp.ArgumentError, match="level"):
         dp.combine(GOOD).interval(1.5)

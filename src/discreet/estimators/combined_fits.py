@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv, ndtr, ndtri
 
-from discreet.arguments import UNSHOWN, ArgumentError, probability
+from discreet.arguments import UNSHOWN, ArgumentError, iterable, probability
 from discreet.estimators.coefficient_table import CoefficientTable, z_values
 
 Array = NDArray[np.float64]
@@ -201,8 +201,8 @@ def combine(fits: Iterable[Any], names: Sequence[str] | None = None) -> Combined
     q = np.array([estimates for _, estimates, _ in pairs])
     u = np.array([errors for *_, errors in pairs]) ** 2
     if names is not None:
-        known = tuple(map(str, names))
-        if isinstance(names, str) or len(known) != q.shape[1]:
+        known = tuple(map(str, names)) if iterable(names) and not isinstance(names, str) else ()
+        if len(known) != q.shape[1]:
             raise ArgumentError("names", names, f"a name for each of {q.shape[1]} estimates")
     return CombinedFits(known, q.mean(axis=0), q.var(axis=0, ddof=1), u.mean(axis=0), len(q))
 
