@@ -192,7 +192,7 @@ def test_what_is_no_axes_is_named():
         (lambda: dp.GaussianLoss.from_dict([]), r"values=\[\]: expected what to_dict wrote"),
         (lambda: dp.Release.from_json(7), "text of type int: expected JSON"),
         (lambda: dp.PCA.from_json("[" * 100_000), "text: expected JSON"),
-        (lambda: dp.Curator(ROWS, space=BOX).only(None), "columns=None: expected at least one of"),
+        (lambda: dp.Curator(ROWS, space=BOX).only(None), "columns=None: expected a list of columns"),
         (lambda: dp.Curator(ROWS, space=BOX).paid_by(3), "schedule=3: expected what a curator's reserve"),
         (lambda: dp.explain(dp.Guarantee(1.0), 10**400), "expected a whole number, at least 1 and at most"),
         (lambda: dp.plan("mean", 10**400, target=0.1), "expected a whole number, at least 1 and at most"),
