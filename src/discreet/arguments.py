@@ -127,9 +127,9 @@ def format_names(names: Iterable[Any]) -> str:
     """Return names or labels as a list for an error.
 
     >>> format_names(["age", "ward"]), format_names([])
-    ("'age', 'ward'", '(none are declared)')
+    ("'age', 'ward'", '(there are none)')
     """
-    return ", ".join(map(repr, names)) or "(none are declared)"
+    return ", ".join(map(repr, names)) or "(there are none)"
 
 
 def nearest_name(name: Any, known: Iterable[Any]) -> str | None:

@@ -386,7 +386,7 @@ def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
         ("fit logistic people.csv --epsilon 1 --schema people.toml --target age", 1, "a category, one of 'income'"),
         ("fit logistic people.csv --epsilon 1 --bounds age=1:2 --target income", 1, "write --classes income=no,yes"),
         ("infer gaussians.json --draws 3", 1, "--draws 3: expected a whole number"),
-        ("budget limit l 1:1e-6 --name people --reason why", 1, "a limit to raise, of which there is none"),
+        ("budget limit l 1:1e-6 --name people --reason why", 1, "a limit to raise, of (there are none)"),
         ("query people.csv mean --schema people.toml --ledger l --limit 1:1e-6", 2, "write for example: mean age"),
         ("query people.csv mean age --q 0.5 --schema people.toml --ledger l", 1, "it is for quantiles, quantile"),
         ("budget show nobody.ledger", 1, "discreet budget limit nobody.ledger 1:1e-6"),

@@ -44,7 +44,7 @@ def test_all_of_the_budget_is_shared_out(count, columns, rows):
     new = plan(count, columns, rows)
     assert new.search_steps == 1
     assert not new.growth_shares
-    assert new.earlier == replace(new, draws=False)
+    assert new.earlier == replace(new, uses_histogram=False)
     for method in (new, new.earlier):
         assert sum(method.shares) == pytest.approx(1.0)
 

@@ -235,7 +235,7 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         ),
         (lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=1, order="id"), ["order='id'", "one of 'a'"]),
         (lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=1, order=0), ["order=0", "one of 'a'"]),
-        (lambda: Schema({"c": Category(["x"])}, unit="id", max_rows=1, order="c"), ["none are declared"]),
+        (lambda: Schema({"c": Category(["x"])}, unit="id", max_rows=1, order="c"), ["there are none"]),
         (lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=0), ["max_rows=0", "at least 1"]),
         (lambda: Schema({"a": Number(0, 1)}, unit=3, max_rows=1), ["unit=3", "name of a column"]),
         (lambda: Schema.from_toml("a = ["), ["not valid TOML"]),

@@ -46,8 +46,8 @@ def decimal_steps(low: float, high: float) -> tuple[float, ...]:
 def rounding_share(rows: int | None, epsilon: float, max_rows: int) -> float:
     """Return which share of ε counts multiples, from public numbers.
 
-    >>> [round(rounding_share(rows, 1.0, 1), 3) for rows in (100, 200, 20_000, None)]
-    [0.08, 0.04, 0.01, 0.03]
+    >>> [round(rounding_share(rows, 1.0, 1), 3) for rows in (100, 1000, 20_000, None)]
+    [0.04, 0.02, 0.01, 0.03]
     """
     if rows is None:
         return UNKNOWN
