@@ -605,6 +605,8 @@ class TestPlan:
         assert result.predicted == pytest.approx(result.target, rel=1e-6)
         assert result.curve(0.99 * result.epsilon)[0] > result.target
         assert result.guarantee.neighbors.value == relation
+        with pytest.raises(ValueError, match="epsilons"):
+            result.curve(10**5000)
         curve = result.curve(np.geomspace(0.01, 100.0, 40))
         assert np.all(np.diff(curve) <= 0.0)
         assert (result.floor > 0.0) == (sampling or name in ("median", "quantile", "interquartile_range"))

@@ -89,7 +89,7 @@ class EpsilonPlan:
         """
         try:
             each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentError("epsilons", epsilons, "a number, or several") from None
         return np.array([self.formula.error(replace(self.guarantee, epsilon=float(epsilon))) for epsilon in each])
 
