@@ -1,7 +1,7 @@
 """A statistical database: it answers aggregate questions with noise until its budget is spent.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``guarantees``, ``ledger``,
-``records``, ``queries``, ``door``, ``statistics``.
+``records``, ``door``, ``statistics``.
 
 What this room guarantees:
 
@@ -11,9 +11,6 @@ What this room guarantees:
   theirs reaches a database.
 - Nothing that is raised, shown or returned depends on a row, except the answer itself. The time that an answer takes
   may depend on rows: the guarantee does not cover timing.
-
-``sensitivities`` has the sensitivities of the paper that this follows (Xi, Kantarcioglu and Inan 2011), with exact
-values.
 """
 
 from discreet.database.pricing import Priced, Pricing, Reply

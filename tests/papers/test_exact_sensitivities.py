@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from discreet.database import sensitivities as exact
 from discreet.guarantees import Neighbors
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.records import Box
 from effort import size
+from papers.xi import exact_sensitivities as exact
 from together import together
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
