@@ -184,3 +184,14 @@ def test_no_class_name_stands_twice():
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, set()).add(str(path.relative_to(SOURCE)))
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+def test_first_lines_say_where_to_look_in_files_that_are_there():
+    there = {path.stem for path in MODULES} | {path.parent.name for path in MODULES}
+    names = []
+    for path in sorted(SOURCE.rglob("__init__.py")):
+        paragraphs = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")
+        looks = [paragraph for paragraph in paragraphs if paragraph.startswith("Where to look:")]
+        names += re.findall(r"``([a-z_.]+)``", " ".join(looks))
+    assert len(names) > 100
+    assert {name.split(".")[-1] for name in names} <= there

@@ -23,8 +23,8 @@ from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adaptors import Weighted
 from discreet.queries.mechanism import Euclidean, NoisyMax, Plan
-from discreet.queries.naming import NAMES, PLACES, describe
 from discreet.queries.question import Selection
+from discreet.queries.question_files import NAMES, PLACES, describe
 from discreet.queries.series.stream_sums import StreamSums
 
 SOURCE = Path(dp.__file__).parent

@@ -13,8 +13,8 @@ import pytest
 import discreet as dp
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.moments.components import Components
-from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Part, Query
+from discreet.queries.question_files import as_plain, describe, read_question
 from discreet.records import Block
 from instances import QUERIES
 

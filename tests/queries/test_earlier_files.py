@@ -20,8 +20,8 @@ import pytest
 
 import discreet as dp
 from discreet.estimators.loading import KINDS
-from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Question
+from discreet.queries.question_files import as_plain, describe, read_question
 from discreet.records import Block
 from together import together
 

@@ -82,7 +82,7 @@ def _loss(text: str) -> None:
 
 def _asked(text: str) -> None:
     from discreet.plain import read_json
-    from discreet.queries.naming import read_question
+    from discreet.queries.question_files import read_question
 
     repr(read_question(read_json(text)))
 

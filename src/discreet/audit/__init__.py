@@ -1,5 +1,10 @@
 """Audit: attacks on the guarantees of this library, and on what its users build. They give lower bounds on ε.
 
+Where to look: ``confidence`` has the statistics with their proofs, ``claim`` the guarantee that is tested, ``pairs``
+the neighbouring data sets, ``output`` what an attacker observes, ``scores`` how the attacker guesses, ``attacking``
+runs an attack, ``targets`` prepares what is attacked, ``result`` has the counts and the bound, and ``canaries`` is the
+audit in one run. In a checkout, ``papers/audit`` attacks everything that this library releases.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``records``, ``scales``,
 ``queries``, ``door``, ``planning``, ``plots``, ``estimators``.
 
@@ -7,11 +12,6 @@ This room guarantees that a lower bound holds at its stated confidence, whatever
 neighbouring data sets, a score, a threshold) is chosen on separate runs, and the bound counts right and wrong guesses
 over fresh runs. A bound above a claim refutes the claim. A bound below it proves nothing, but it says which errors
 would have been detected. Rows are synthetic, and no budget is spent.
-
-Where to look: ``confidence`` has the statistics with their proofs, ``claim`` the guarantee that is tested, ``pairs``
-the neighbouring data sets, ``output`` what an attacker observes, ``scores`` how the attacker guesses, ``attacking``
-runs an attack, ``targets`` prepares what is attacked, ``result`` has the counts and the bound, and ``canaries`` is the
-audit in one run. In a checkout, ``papers/audit`` attacks everything that this library releases.
 """
 
 from discreet.audit.attacking import attack

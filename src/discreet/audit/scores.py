@@ -30,8 +30,8 @@ from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
 from discreet.door import Curator, Release
 from discreet.estimators.base import as_curator
-from discreet.queries.naming import as_plain
 from discreet.queries.question import Query
+from discreet.queries.question_files import as_plain
 
 Array = NDArray[np.float64]
 

@@ -1,5 +1,9 @@
 """The command line: ``discreet fit people.csv …``, and the rest of ``discreet --help``.
 
+Where to look: ``app`` has the list of commands, and a command is one file, ``*_command.py``, with a function that
+returns a ``CommandOutput`` (``command``). ``options`` are flags that several have, ``error_messages`` turns errors into
+words about flags, ``printing`` prints.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``ledger``, ``records``,
 ``scales``, ``door``, ``planning``, ``statistics``, ``database``, ``estimators``, ``inference``, ``report``, ``audit``.
 
@@ -13,8 +17,6 @@ What this room guarantees:
   code wrote it (``error_messages``), since that of a parser may quote a row. No flag seeds the noise.
 - Exit codes: 0 success, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it; 130 and 143
   after Ctrl-C or a signal to terminate. An unfinished file is then removed.
-
-A command is one file, ``*_command.py``, with a function that returns a ``CommandOutput``, and one line in ``app``.
 """
 
 from __future__ import annotations

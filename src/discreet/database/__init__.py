@@ -1,5 +1,8 @@
 """A statistical database: it answers aggregate questions with noise until its budget is spent.
 
+Where to look: ``statistical_database`` is the database, ``questions`` what an analyst may ask, ``pricing`` what an
+answer costs before it is asked, ``budget_shares`` how it is said.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``guarantees``, ``ledger``,
 ``records``, ``door``, ``statistics``.
 

@@ -1,5 +1,8 @@
 """Example data sets: two bundled, six fetched, seven generated.
 
+Where to look: ``fetchers`` and ``retrieval`` get tables, ``sources`` says from where, ``adult`` is bundled; ``stroke``,
+``visits``, ``xi_mixtures`` and ``hyperplane_sets`` generate tables; ``dataset`` is what all return.
+
 Imports these rooms, and may import any other above it: ``arguments``.
 
 This room guarantees:

@@ -26,8 +26,8 @@ import numpy as np
 from discreet.door.release import PublicSize, Release, make_measured
 from discreet.noise import Bits
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.naming import describe
 from discreet.queries.question import Question
+from discreet.queries.question_files import describe
 
 if TYPE_CHECKING:
     from discreet.door.curator import Curator

@@ -1,9 +1,10 @@
 """What ``exit.release`` returns: noisy numbers that came through the door, with all public facts about them.
 
-It is immutable, has its noise distribution, its loss and its neighbour relation, converts to JSON and back, and never
-contains a row. Its ``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from
-a file, or ``simulated`` by hand, for tests. Only the door makes measured releases. A simulated release stays simulated
-when it is saved and loaded.
+It is immutable, has its noise distribution, its loss and its neighbour relation, and never contains a row. It converts
+to JSON and back, and reads the fields of earlier formats (``EARLIER``; questions: ``queries.question_files``). Its
+``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from a file, or
+``simulated`` by hand, for tests. Only the door makes measured releases. A simulated release stays simulated when it is
+saved and loaded.
 
 The functions at the end describe in words which rows releases are about, and the guarantee of results computed from
 them.
@@ -25,8 +26,8 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.noise import NoiseDistribution
 from discreet.plain import read_json
-from discreet.queries.naming import as_plain, read_question
 from discreet.queries.question import Part, Question
+from discreet.queries.question_files import as_plain, read_question
 
 MOST_NAMED = 3  # columns that a description names; of more columns it gives only the number
 FORMAT = 3

@@ -1,13 +1,13 @@
 """Guarantees: neighbour relations, privacy losses, composition and calibration.
 
+Where to look: (ε, δ) and the relation are in ``guarantee``; what every loss has in ``loss``, and the losses themselves
+in ``normal`` (Gaussian), ``losses`` and ``objective_loss``; composition and calibration in ``composition``, on ``pld``
+(convolution), ``renyi`` and ``arithmetic``; ``caution`` warns of a weak guarantee.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``plain``.
 
 Every ε and δ that this room gives is a true bound under the relation that it names, given losses that are true. It
 knows nothing of data, queries or noise.
-
-Where to look: (ε, δ) and the relation are in ``guarantee``; what every loss has in ``loss``, and the losses themselves
-in ``normal`` (Gaussian), ``losses`` and ``objective``; ``compose`` and ``calibrate`` in ``composition``, on ``pld``
-(convolution), ``renyi`` and ``arithmetic``.
 """
 
 from discreet.guarantees.composition import Calibration, Composition, calibrate, compose

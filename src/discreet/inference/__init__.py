@@ -1,16 +1,16 @@
 """Posteriors over the parameters of a model, from releases and fitted estimators.
 
+Where to look: ``infer`` is the entry point, ``measurements`` reads the releases, ``posterior`` is the result, and
+``default_models`` has the models of the library's own estimators and answers. ``rows`` has models of one row, ``clt``
+the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
+posteriors from draws of ``FactoredExponential``.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``, ``mechanisms``, ``plots``, ``statistics``, ``signals``, ``estimators``.
 
 A release is a measurement with noise of a known distribution, so a model of the rows has a likelihood given the
 releases alone. This room guarantees that its posteriors account for the noise and for the sampling of the rows, jointly
 over all releases of a data set. It reads no row and spends no budget.
-
-Where to look: ``infer`` is the entry point, ``measurements`` reads the releases, ``posterior`` is the result, and
-``default_models`` has the models of the library's own estimators and answers. ``rows`` has models of one row, ``clt``
-the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
-posteriors from draws of ``FactoredExponential``.
 """
 
 from importlib import import_module

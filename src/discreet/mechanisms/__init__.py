@@ -1,5 +1,10 @@
 """General mechanisms that a user puts around a statistic, a score or a function of their own.
 
+Where to look: ``trial`` has the checks of a user's function before anything is spent; ``perturbation`` adds noise to
+rows or to results; ``exponential`` chooses by a score; ``factored_exponential`` chooses by the summed scores of all
+rows; ``sample_and_aggregate`` combines results on random blocks of rows; ``smooth_sensitivity`` scales the noise to the
+rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The proofs are in ``queries.functions``.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``.
 
@@ -7,11 +12,6 @@ Each mechanism guarantees what the proof in its module says, given the assumptio
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` only assumes that the function has no side effects and
 keeps no state between calls. Rows go to the user's function and nowhere else. Its results are made finite, clipped to
 declared bounds and released through the door.
-
-Where to look: ``trial`` has the checks of a user's function before anything is spent; ``perturbation`` adds noise to
-rows or to results; ``exponential`` chooses by a score; ``factored_exponential`` chooses by the summed scores of all
-rows; ``sample_and_aggregate`` combines results on random blocks of rows; ``smooth_sensitivity`` scales the noise to the
-rows at hand; ``propose_test_release`` tests a proposed sensitivity first. The proofs are in ``queries.functions``.
 
 Arguments that all mechanisms share are documented in ``output_perturbation``.
 """

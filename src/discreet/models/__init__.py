@@ -1,5 +1,9 @@
 """Models, by family: how parameters follow from releases.
 
+Where to look: ``method`` is what an estimator runs, ``noisy_estimates`` pools and shrinks by known noise,
+``noisy_sums`` limits noisy counts, balls and eigenvalues. Families: ``mixture``, ``table``, ``synthesis``,
+``clusters``, ``classes``, ``linear``, ``regression``, ``spectral``.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``threads``, ``guarantees``,
 ``noise``, ``records``, ``queries``, ``door``, ``planning``, ``em``.
 

@@ -1,4 +1,4 @@
-"""Exact discrete draws: whole numbers, coins of probability e^(−x), and categories weighted by e^score.
+"""Exact draws that are no noise: whole numbers, coins of probability e^(−x), and categories weighted by e^score.
 
 All are integer arithmetic or comparisons with reals bounded as narrowly as it takes (``reals``); a float is used only
 to propose, never to decide. Where their arguments come from rows, the caller has to make them valid first: an error

@@ -252,7 +252,7 @@ def _invert_tail(scales: NDArray[np.float64], beyond: float) -> float:
 
 @dataclass(frozen=True)
 class GeometricNoise(StepNoise):
-    """P(k) ∝ e^(−|k|·grid/scale): the Laplace mechanism for whole numbers, such as counts.
+    """P(k) ∝ e^(−|k|·grid/scale): discrete Laplace noise, for whole numbers such as counts.
 
     What it is added to is rounded to the grid first. Whole numbers on a grid of 1, such as counts, stay as they are;
     the sensitivity of anything else grows by 2·grid a coordinate.

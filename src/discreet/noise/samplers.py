@@ -1,6 +1,6 @@
-"""Compiled samplers: loops that draw exact noise in whole steps of the grid from random words, with their proofs.
+"""Compiled samplers, with proofs: loops that draw exact noise in whole steps of the grid from random words.
 
-``integer_draws.draw_integers`` calls them.
+Laplace, Gaussian and their discrete forms. ``integer_draws.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that

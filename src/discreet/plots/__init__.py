@@ -1,5 +1,7 @@
 """Plots of public numbers: each plot draws itself, and describes itself in words and as a table.
 
+Where to look: ``plot`` is the base class; every other file is one kind of plot.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``records``.
 
 What this room guarantees: a plot holds arrays and names and nothing else, so it cannot show what was not given to it.

@@ -292,7 +292,7 @@ class Query(Question):
         A database computes contributions itself and does not clip them to their bound. So only this library's own
         queries, which the tests attack, are computed in a database; for other queries the rows are read.
         """
-        from discreet.queries.naming import describe  # it imports every query
+        from discreet.queries.question_files import describe  # it imports every query
 
         most = setting.largest(self)
         each = None if describe(self) is None else self.contributions

@@ -1,5 +1,9 @@
 """Rows with declared bounds, and sums over them.
 
+Where to look: ``opening`` goes from data and declarations to ``Records``, ``reading`` turns raw rows into blocks,
+``row_choice`` limits the rows of a person; ``declared`` has what an owner declares, ``sources`` reads rows of one kind
+each.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``cuda_kernels``, ``threads``,
 ``ledger``, ``sql``.
 
@@ -18,10 +22,6 @@ What this room guarantees:
   γ·N·B of the exact one, γ = ``Records.float_error``; a sum of whole numbers is exact (``sources.whole_sums`` has the
   proof, ``sql.text`` for databases). The same blocks give the same bits, in whatever order they come and whoever sums
   them.
-
-Where things are: ``declared/`` has what an owner declares, ``sources/`` reads rows of one kind each, ``opening`` goes
-from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
-a person.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records

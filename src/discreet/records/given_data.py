@@ -1,8 +1,8 @@
 """What data a caller has given: of which library it is, which columns it has, and what it is called in a ledger.
 
-This is the one place that knows which library a collection of rows comes from. Rows of a file, a database, Dask or
-Spark are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by a
-person who may see them: arrays, and tables that narwhals knows.
+This is the one place that recognises the library that a collection of rows comes from; ``opening`` then chooses the
+source. Rows of a file, a database, Dask or Spark are *stored*: they are read as declared, and no error depends on a
+row. Other rows are in memory, passed by a person who may see them: arrays, and tables that narwhals knows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Reports: one HTML file about a fitted model, with its guarantee, its parameters, and how to verify both.
 
+Where to look: ``document`` puts the file together, with all text escaped; ``guarantee_text`` and ``verification`` are
+its sections, ``figures`` its pictures; ``not_private`` and ``synthetic_rows`` compare with the owner's rows.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``ledger``, ``records``,
 ``scales``, ``door``, ``planning``, ``plots``, ``estimators``, ``inference``.
 

@@ -1,4 +1,4 @@
-"""``write_report``: assemble the sections of a report, and write the file."""
+"""``write_report``: puts the sections of a report into a template, with all text escaped, and writes the file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Signals: private time series, their running sums and filters.
 
+Where to look: ``series`` sums rows by time, ``running_sum`` and ``stream`` have sums up to each step, ``filters``,
+``fourier`` and ``smoothing`` filtered series, ``state_space`` and ``kalman`` models of them; ``signal`` is the result.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``ledger``,
 ``records``, ``scales``, ``queries``, ``door``, ``statistics``.
 

@@ -1,5 +1,7 @@
 """Array operations as SQL, so that a database computes the floats that NumPy would.
 
+Where to look: ``traced`` writes down what a kernel does to a row of symbols, ``text`` writes that as SQL.
+
 Imports no other room.
 
 This room guarantees: what a kernel does to a row of symbols (``traced``) is written down as SQL (``text``) that gives

@@ -1,5 +1,9 @@
 """Private statistics: counts, sums, means, quantiles, variances, densities, survival curves and more, with intervals.
 
+Where to look: a statistic is a request (``request``, with the registry ``@statistic``) and an answer (``statistic``) in
+a file of its own, with its intervals; ``population`` has intervals that know of sampling too, ``groups`` and
+``counted_columns`` what answers are split by. Families: ``comparisons``, ``density``, ``robust``, ``survival``.
+
 Imports these rooms, and may import any other above it: ``arguments``, ``notebook``, ``guarantees``, ``noise``,
 ``records``, ``scales``, ``queries``, ``door``, ``models``, ``plots``.
 

@@ -1,6 +1,8 @@
 """Mixtures of Gaussians, fitted by private expectation maximisation.
 
-May import what ``models`` may: any room above it on the map of CONTRIBUTING.md, and the other families of ``models``.
-A fit starts in ``cluster_start`` or ``histogram_start`` (``Adaptive``), or in ``joint_release.spread_components``
+Where to look: ``adaptive_method`` shares the budget and runs the steps, ``adaptive_model`` pools and shrinks,
+``own_coordinates`` undoes clipping. A fit starts in ``cluster_start`` or ``histogram_start``, or in ``joint_release``
 (``Joint``, and the ``published_dpem``).
+
+May import what ``models`` may: any room above it on the map of CONTRIBUTING.md, and the other families of ``models``.
 """

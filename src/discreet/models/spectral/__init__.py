@@ -1,1 +1,5 @@
-"""Covariances, principal axes and factors."""
+"""Covariances, principal axes and factors.
+
+Where to look: ``spectrum`` corrects eigenvalues for noise, ``principal_directions`` finds axes, ``factors`` fits
+factors.
+"""

@@ -1,4 +1,4 @@
-"""Gibbs sweeps over rows of a pairwise model, in compiled loops.
+"""Gibbs sweeps over the bins of rows, in compiled loops; ``pairwise_model.Walk`` calls them.
 
 A row x has a bin in each of d columns, as a place among the L bins of all columns. Its probability is proportional to
 exp(Σ_j f[x_j] + Σ_{i<j} θ[x_i, x_j]). The potential of a row is the vector φ = f + Σ_i θ[x_i, ·]; since θ is 0 between

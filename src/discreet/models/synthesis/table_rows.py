@@ -1,4 +1,4 @@
-"""Synthetic rows from a fitted model: bins of the model, then values within bins.
+"""``draw_table``: synthetic rows from a fitted model; bins by Gibbs sweeps, then the values of each column within bins.
 
 **Bins** come from Gibbs sweeps (``pairwise_model``). Over the last of them fields and interactions are moved so that
 the counts of the rows themselves meet the targets: rows of a model vary around it, and these vary less.

@@ -1,4 +1,4 @@
-"""Serialization of questions: write them to files and read them again, so that a release contains its question.
+"""Questions in files: writes them, and reads those that earlier versions wrote.
 
 A question is an immutable value of public numbers, so it can be serialized completely: the name of its kind and its
 fields, nested. ``describe`` does this for questions of this library. A user's own question, or one that contains a
