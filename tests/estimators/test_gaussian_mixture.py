@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -28,10 +27,9 @@ from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES
 from discreet.queries.moments.components import Components
 from discreet.records import as_records
-from effort import size
+from effort import crossed, size
 from goodness import least_successes
 from instances import MODELS
-from pairwise import pairwise
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -279,7 +277,7 @@ class TestAccuracy:
     @pytest.mark.parametrize("covariance_type", SHAPES)
     @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
     def test_it_comes_near_to_what_it_would_be_without_noise(self, covariance_type, neighbors):
-        train, test = rows(20_000, 3, seed=1), rows(5_000, 3, seed=2)
+        train, test = rows(size(10_000, 20_000), 3, seed=1), rows(5_000, 3, seed=2)
         exact = Exact(2, covariance_type=covariance_type, random_state=0).fit(train)
         model = fitted(train, covariance_type=covariance_type, neighbors=neighbors)
         assert model.covariances_.shape == exact.covariances_.shape
@@ -290,11 +288,12 @@ class TestAccuracy:
     @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
     @pytest.mark.parametrize("estimate", ["mle", "map"])
     def test_with_hardly_any_noise_every_method_finds_the_maximum(self, covariance_type, estimate):
-        train = rows(5_000, 2, seed=1)
+        train = rows(size(2_000, 5_000), 2, seed=1)
         exact = Exact(2, covariance_type=covariance_type, random_state=0).fit(train)
         for method in ("adaptive", "joint") + (("paper",) if covariance_type == "full" else ()):
             model = fitted(
-                train, method=method, covariance_type=covariance_type, estimate=estimate, epsilon=1e4, n_steps=40,
+                train, method=method, covariance_type=covariance_type, estimate=estimate, epsilon=1e4,
+                n_steps=size(20, 40),
                 random_state=1,  # the random axes of 0 lie across the groups, where EM starts from a saddle
             )  # fmt: skip
             assert model.score(train) > exact.score(train) - 0.02
@@ -312,30 +311,30 @@ class TestAccuracy:
         test, train = X[::10], np.delete(X, np.s_[::10], axis=0)
         for epsilon, least in ((0.1, 9.75), (1.0, 10.1)):
             how = {"n_components": 3, "epsilon": epsilon, "delta": 1e-4, "bounds": dp.Ball(16.25)}
-            scores = [fitted(train, random_state=seed, **how).score(test) for seed in range(3)]
+            scores = [fitted(train, random_state=seed, **how).score(test) for seed in range(size(1, 3))]
             assert np.mean(scores) + 10 * math.log(16.25) > least
 
 
 @seeds_are_fine
 class TestRobustness:
+    SETS = {  # noqa: RUF012
+        "zeros": lambda rng: np.zeros((50, 3)),
+        "duplicates": lambda rng: np.repeat(rng.standard_normal((2, 3)), 100, axis=0),
+        "a constant": lambda rng: np.column_stack([rng.standard_normal((300, 2)), np.full(300, 7.0)]),
+        "far outside": lambda rng: 1e6 * rng.standard_normal((200, 3)),
+        "few": lambda rng: rng.standard_normal((21, 3)),
+    }
+
     @pytest.mark.parametrize(
-        ("epsilon", "covariance_type", "method"), pairwise([0.001, 0.1, 100.0], SHAPES, ["adaptive", "joint"])
+        ("rows", "epsilon", "covariance_type", "method", "neighbors"),
+        crossed(list(SETS), [0.001, 0.1, 100.0], SHAPES, ["adaptive", "joint"], ["replace-one", "add-remove"]),
     )
-    def test_finite_whatever_the_rows(self, epsilon, covariance_type, method):
-        rng = np.random.default_rng(0)
-        sets = [
-            np.zeros((50, 3)),
-            np.repeat(rng.standard_normal((2, 3)), 100, axis=0),
-            np.column_stack([rng.standard_normal((300, 2)), np.full(300, 7.0)]),
-            1e6 * rng.standard_normal((200, 3)),
-            rng.standard_normal((21, 3)),
-        ]
-        relations = itertools.cycle(("replace-one", "add-remove") if epsilon == 0.1 else ("add-remove", "replace-one"))
-        for X, neighbors in zip(sets, relations, strict=False):  # every set meets both relations, at another epsilon
-            model = fitted(
-                X, size(5, 20), epsilon=epsilon, covariance_type=covariance_type, method=method, neighbors=neighbors
-            )
-            assert valid(model)
+    def test_finite_whatever_the_rows(self, rows, epsilon, covariance_type, method, neighbors):
+        X = self.SETS[rows](np.random.default_rng(0))
+        model = fitted(
+            X, size(5, 20), epsilon=epsilon, covariance_type=covariance_type, method=method, neighbors=neighbors
+        )
+        assert valid(model)
 
     def test_many_dimensions_and_components(self):
         X = np.random.default_rng(0).standard_normal((2000, 100))
@@ -385,9 +384,10 @@ class TestClusters:
     def test_each_has_a_component(self, count, d, seed):
         rng = np.random.default_rng(seed)
         centres = 3.5 * rng.standard_normal((count, d))
-        rows = centres[rng.integers(0, count, 20_000)] + rng.standard_normal((20_000, d))
+        n = size(8_000, 20_000)
+        rows = centres[rng.integers(0, count, n)] + rng.standard_normal((n, d))
         bound = 1.2 * float(np.abs(rows).max())
-        model = fitted(rows, count, epsilon=1.0, delta=1e-6, bounds=(-bound, bound), random_state=seed)
+        model = fitted(rows, count, epsilon=20_000 / n, delta=1e-6, bounds=(-bound, bound), random_state=seed)
         truth = Components(np.full(count, 1 / count), centres, np.repeat(np.eye(d)[None], count, axis=0))
         assert model.score(rows) > truth.log_density(rows).mean() - 0.3
 
@@ -471,14 +471,15 @@ class TestNumberOfComponents:
         assert model.score(rows) > one.score(rows) - 0.05
 
     def test_rows_that_are_no_mixture_get_many_and_clusters_as_many_as_there_are_or_more(self):
-        rng = np.random.default_rng(1)
-        skewed = np.exp(rng.standard_normal((20_000, 2)))
-        many = fitted(skewed, "auto", epsilon=1.0, delta=1e-6, bounds=(0.0, 30.0))
+        rng, count = np.random.default_rng(1), size(5_000, 20_000)
+        given = {"epsilon": 20_000 / count, "delta": 1e-6}  # noise is as small beside the rows in both
+        skewed = np.exp(rng.standard_normal((count, 2)))
+        many = fitted(skewed, "auto", bounds=(0.0, 30.0), **given)
         assert many.n_components_ >= 8
-        assert many.score(skewed) > fitted(skewed, 3, epsilon=1.0, delta=1e-6, bounds=(0.0, 30.0)).score(skewed) + 0.05
+        assert many.score(skewed) > fitted(skewed, 3, bounds=(0.0, 30.0), **given).score(skewed) + 0.05
         centres = np.array([[-6.0, 0.0], [6.0, 1.0], [0.0, 6.0], [0.0, -6.0]])
-        clusters = centres[rng.integers(0, 4, 20_000)] + rng.standard_normal((20_000, 2))
-        model = fitted(clusters, "auto", epsilon=1.0, delta=1e-6, bounds=(-12.0, 12.0))
+        clusters = centres[rng.integers(0, 4, count)] + rng.standard_normal((count, 2))
+        model = fitted(clusters, "auto", bounds=(-12.0, 12.0), **given)
         truth = Components(np.full(4, 0.25), centres, np.repeat(np.eye(2)[None], 4, axis=0))
         assert model.score(clusters) > truth.log_density(clusters).mean() - 0.05
 

@@ -21,9 +21,8 @@ from discreet.queries.counts.grids import ProjectedGrid
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
-from effort import LONG
+from effort import LONG, crossed, size
 from instances import QUERIES
-from pairwise import pairwise
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -55,7 +54,7 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize(("d", "count"), [(1, 3), (2, 5), (3, 6), (5, 5), (10, 4), (20, 4)])
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_separated_clusters_are_found(d, count, neighbors):
-    rows, _ = separated(count, d, 20_000)
+    rows, _ = separated(count, d, size(8_000, 20_000))
     exact = nicv(rows, Exact(count, n_init=10, random_state=0).fit(rows).cluster_centers_)
     model = KMeans(count, bounds=Box(-1.0, 1.0), neighbors=neighbors, random_state=0).fit(rows)
     assert nicv(rows, model.cluster_centers_) < 1.2 * exact
@@ -100,18 +99,17 @@ PROMISES = [(0.001, "replace-one"), (0.1, "add-remove"), (3.0, "add-remove"), (1
 SHAPES = [(1, 1), (1, 20), (2, 3), (3, 20), (4, 2), (10, 5), (70, 8)]  # columns and clusters
 
 
-@pytest.mark.parametrize(("shape", "kind", "name"), pairwise(SHAPES, list(ROWS), NAMES))
-def test_no_rows_and_no_promise_break_it(shape, kind, name):
-    (d, count), options = shape, METHODS[NAMES.index(name)]
+@pytest.mark.parametrize(("shape", "kind", "name", "promise"), crossed(SHAPES, list(ROWS), NAMES, PROMISES))
+def test_no_rows_and_no_promise_break_it(shape, kind, name, promise):
+    (d, count), (epsilon, neighbors), options = shape, promise, METHODS[NAMES.index(name)]
     rng = np.random.default_rng(d)
     rows = ROWS[kind](rng, 60, d)
-    for epsilon, neighbors in PROMISES:
-        bounds = Ball(radius=5.0) if epsilon > 1.0 else Box(np.arange(d) * -0.5 - 1.0, np.full(d, 3.0))
-        model = KMeans(count, epsilon=epsilon, bounds=bounds, neighbors=neighbors, random_state=1, **options).fit(rows)
-        assert model.cluster_centers_.shape == (count, d)
-        assert np.isfinite(model.cluster_centers_).all()
-        space = bounds.for_columns(d)
-        np.testing.assert_allclose(space.clip(model.cluster_centers_), model.cluster_centers_, atol=1e-9)
+    bounds = Ball(radius=5.0) if epsilon > 1.0 else Box(np.arange(d) * -0.5 - 1.0, np.full(d, 3.0))
+    model = KMeans(count, epsilon=epsilon, bounds=bounds, neighbors=neighbors, random_state=1, **options).fit(rows)
+    assert model.cluster_centers_.shape == (count, d)
+    assert np.isfinite(model.cluster_centers_).all()
+    space = bounds.for_columns(d)
+    np.testing.assert_allclose(space.clip(model.cluster_centers_), model.cluster_centers_, atol=1e-9)
 
 
 @pytest.mark.parametrize("steps", [1, 12])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, partial
+from itertools import cycle, product
 
 import numpy as np
 import pandas as pd
@@ -87,10 +88,14 @@ def test_without_noise_it_is_what_scikit_learn_has(name, metric, relation):
     assert metric in repr(result)
 
 
-@pytest.mark.parametrize(("name", "metric"), [("logistic", "accuracy"), ("gaussian", "auc"), ("three", "confusion"),
-                                              ("three", "accuracy"), ("regression", "r2")])  # fmt: skip
-@pytest.mark.parametrize(("relation", "delta"), [("replace-one", 0.0), ("add-remove", 1e-6)])
-def test_intervals_hold(name, metric, relation, delta):
+SCORES = [("logistic", "accuracy"), ("gaussian", "auc"), ("three", "confusion"), ("three", "accuracy"),
+          ("regression", "r2")]  # fmt: skip
+NOISES = [("replace-one", 0.0), ("add-remove", 1e-6)]
+
+
+@pytest.mark.parametrize(("score", "noise"), list(size(zip(SCORES, cycle(NOISES)), product(SCORES, NOISES))))
+def test_intervals_hold(score, noise):
+    (name, metric), (relation, delta) = score, noise
     exact, held, widths, runs = truth(name, metric), [], [], size(60, 400)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from effort import size
 from papers.dpem import faces, figure_1_one_person, likelihoods
 from papers.dpem.published_kmeans import PublishedKMeans, as_published
 from papers.entries import experiment
@@ -120,7 +121,8 @@ def test_centres_of_s1():
 
 
 @needs_published_rows
-def test_faces_are_noise_at_400_pictures():
+def test_faces_are_noise_at_400_pictures(monkeypatch):
+    monkeypatch.setattr(faces, "STEPS", size(20, faces.STEPS))
     entry = experiment("dp-em/figure-5")
     small = faces.pictures(32)
     assert (small.shape, small.min() >= 0.0, small.max() <= 255.0) == ((400, 1024), True, True)
