@@ -46,9 +46,11 @@ MARK = "<!-- What follows is written by `make trusted`. -->\n"
 ROOMS = ("door", "noise", "ledger", "guarantees", "records")  # that every release needs
 AIM_OF_ROOMS = 6000  # lines of code in them
 
-# Others' modules that calls import; before the forks, so that it is done once. No trace has them.
-SHARED = ("narwhals", "numba", "rich.progress", "scipy.cluster.vq", "scipy.integrate", "scipy.optimize", "scipy.stats",
-          "sklearn.cluster", "typer")  # fmt: skip
+# What calls import; imported before the forks, so that it is done once. No trace has imports.
+SHARED = ("array_api_compat.numpy", "discreet.cli",
+          "discreet.database", "discreet.estimators", "discreet.signals", "discreet.statistics", "duckdb", "narwhals",
+          "numba", "pyarrow.parquet", "pydantic", "rich.progress", "scipy.cluster.vq", "scipy.integrate",
+          "scipy.optimize", "scipy.stats", "sklearn.cluster", "typer")  # fmt: skip
 
 Run = Callable[[Path], Iterator[None]]
 

@@ -390,7 +390,7 @@ def test_an_estimator_is_attacked_within_its_own_declarations(capsys, monkeypatc
 )
 def test_declarations_of_every_kind(model):
     ask, pairs, _ = prepare_attack(model(), None, None)
-    taken, _ = _admitted_pairs(_without_warnings(ask), pairs[1:6:4])
+    taken, _ = _admitted_pairs(_without_warnings(ask), pairs[1 : size(2, 6) : 4])
     assert attack(ask, taken[0], runs=20, confidence=SURE, progress=False).holds
 
 

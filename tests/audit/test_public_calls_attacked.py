@@ -83,13 +83,13 @@ def attack(tmp_path, monkeypatch):
 
 def test_whatever_is_handed_over_a_refusal_is_a_documented_error_and_costs_nothing(attack, monkeypatch):
     names: dict[str, list[str | None]] = {name: [None] for name in public_names() if name != "discreet.infer"}
-    attack.run(names, size(120, 6200))
+    attack.run(names, size(80, 6200))
     of_names = attack.ended.total()
     with quiet():
         of_objects = methods(attack.world)
     for verbs in of_objects.values() if not LONG else ():
         verbs[:] = [verb for verb in verbs if verb != "report"]  # each takes a second
-    attack.run(of_objects, size(80, 3800))
+    attack.run(of_objects, size(50, 3800))
     of_methods = attack.ended.total() - of_names
     if LONG:
         room = import_module("discreet.inference.infer")

@@ -20,6 +20,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import kstest, norm
+from sklearn.base import BaseEstimator
 
 import discreet as dp
 from conftest import FALSE_ALARM
@@ -176,6 +177,19 @@ def test_a_mechanism_of_ones_own_goes_through_the_same_door(ledger):
     release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), mechanism=Rounded())
     assert np.all(release.value == np.rint(release.value))
     assert len(ledger.history("rows")) == 1
+
+
+class PrivateMean(BaseEstimator):
+    def __init__(self, curator=None, mu=0.1):
+        self.curator, self.mu = curator, mu
+
+    def fit(self, X, y=None):
+        release = self.curator.measure(Sum(self.curator.space), dp.GaussianLoss(self.mu))
+        self.mean_ = release["sum"] / len(ROWS)
+        return self
+
+    def score(self, X, y=None):
+        return -float(np.abs(self.mean_).sum())
 
 
 class TestPaying:
@@ -365,25 +379,14 @@ class TestPaying:
         assert len(ledger.history("rows")) == 2
 
     def test_a_grid_search_with_sixteen_fits_records_sixteen(self, ledger):
-        from sklearn.base import BaseEstimator
+        from joblib import parallel_config
         from sklearn.model_selection import GridSearchCV
-
-        class PrivateMean(BaseEstimator):
-            def __init__(self, curator=None, mu=0.1):
-                self.curator, self.mu = curator, mu
-
-            def fit(self, X, y=None):
-                release = self.curator.measure(Sum(self.curator.space), dp.GaussianLoss(self.mu))
-                self.mean_ = release["sum"] / len(ROWS)
-                return self
-
-            def score(self, X, y=None):
-                return -float(np.abs(self.mean_).sum())
 
         curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
         grid = {"mu": [0.1, 0.2, 0.3, 0.4]}
         search = GridSearchCV(PrivateMean(curator), grid, cv=4, refit=False, n_jobs=2)
-        search.fit(np.zeros((8, 1)))
+        with parallel_config(size("multiprocessing", "loky")):  # processes that are forked start at once
+            search.fit(np.zeros((8, 1)))
         assert len(ledger.history("rows")) == 16
 
     def test_a_budget_needs_a_ledger_and_a_ledger_a_name(self, ledger):

@@ -53,9 +53,9 @@ def test_nothing_comes_out_that_is_not_on_record_and_admitted():
             InAFile.elsewhere = pool
             result = attacked(InAFile, 250, 40)
     else:
-        result = attacked(InAFile, 14, 20)
+        result = attacked(InAFile, 10, 20)
     measured("budget", **result)
-    assert result["steps"] >= size(200, 4000)
+    assert result["steps"] >= size(150, 4000)
     assert {"BudgetExceeded", "LedgerError", "ValueError"} <= set(result["errors"])
 
 

@@ -253,5 +253,5 @@ def test_loops_and_products_are_the_sum_of_the_contributions(shape, hard, radius
             moments = ClippedMoments(components, radius, (0.2, 0.3, 0.5), shape, hard, only)
             expected = np.asarray(moments.contributions(y)).sum(axis=0)
             with ThreadPoolExecutor(4) as pool:
-                for result in pool.map(moments.sum, [y] * 8):
+                for result in pool.map(moments.sum, [y] * 4):
                     np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-10)

@@ -657,11 +657,11 @@ def test_an_attack_on_a_mean_of_dates():
 
 
 def test_an_attack_on_a_fitted_table(mixture, people):
-    """Of one component, one step and every 15th pair; of the fit that other tests look at by ``make audit``."""
+    """Of one component, one step and one pair; of the fit that other tests look at by ``make audit``."""
     subject, pairs = mixture, None
     if not LONG:
         subject = dp.TableMixture(1, epsilon=20.0, delta=1e-6, n_steps=1, schema=SCHEMA).fit(people)
-        pairs = neighbours(SCHEMA)[::15]
+        pairs = neighbours(SCHEMA)[:1]
     result = dp.audit.attack(subject, pairs, runs=20, confidence=1 - 1e-9, progress=False)
     assert result.holds
 

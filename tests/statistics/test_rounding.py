@@ -10,6 +10,7 @@ from discreet import statistics as st
 from discreet.noise import NotPrivateWarning, SeededBits
 from discreet.statistics.quantile_spans import Multiples, QuantileSpans
 from discreet.statistics.rounding import LEAST, MOST, decimal_steps, find_step, predicted_shares, rounding_share
+from effort import size
 from goodness import least_successes
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{NotPrivateWarning.__module__}.{NotPrivateWarning.__name__}")
@@ -21,7 +22,7 @@ COLUMNS = {
     "scores": (lambda rng: rng.choice(np.arange(1.0, 6.0), 1000, p=SCORES), (1, 5), 1.0),
     "prices": (lambda rng: 10.0 * np.round(rng.lognormal(5.0, 0.6, 1000) / 10.0), (0, 2000), 10.0),
 }
-OFTEN = 120
+OFTEN = size(50, 120)
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
@@ -43,12 +44,12 @@ def test_intervals_hold_where_numbers_are_rounded_and_no_step_is_declared(name, 
 
 @pytest.mark.parametrize("name", ["normal", "lognormal"])
 def test_no_step_is_found_where_there_is_none(name):
-    rng, found = np.random.default_rng(4), 0
-    for seed in range(60):
+    rng, found, often = np.random.default_rng(4), 0, size(25, 60)
+    for seed in range(often):
         rows = rng.normal(40.0, 10.0, 1000) if name == "normal" else rng.lognormal(1.0, 1.0, 1000)
         answer = st.quantiles(rows, [0.25, 0.5], epsilon=1.0, bounds=(0, 120), bits=SeededBits(seed))
         found += answer._spans.rounding is not None
-    assert found <= 60 - least_successes(60, 0.98)
+    assert found <= often - least_successes(often, 0.98)
 
 
 def test_log_columns_and_groups_have_steps_in_their_own_units():
