@@ -17,6 +17,7 @@ from scipy.stats import binom
 import discreet
 from conftest import FALSE_ALARM
 from discreet.door import open_rows
+from discreet.inference.factored import direction_posterior
 from discreet.inference.factored.direction_posterior import (
     AxisPosterior,
     axis_posterior,
@@ -43,7 +44,8 @@ from discreet.inference.factored.factored_tilt import (
     tilt_weights,
 )
 from discreet.mechanisms import FactoredExponential
-from effort import size
+from effort import LONG, size
+from gridded_chains import gridded_posterior
 
 CANDIDATES = np.arange(1, 10) / 10
 SCORES = np.log(np.stack([1 - CANDIDATES, CANDIDATES]))
@@ -279,8 +281,10 @@ class TestAxes:
         ]
         np.testing.assert_allclose(result / sum(result), chance / chance.sum(), rtol=0.06)
 
-    def test_chains_agree_with_the_grid(self, seeded):
-        """In two dimensions, where both are there; all seeds are fixed."""
+    def test_chains_agree_with_the_grid(self, seeded, monkeypatch):
+        """In two dimensions, where both are there; all seeds are fixed. Chains walk in ``make audit``."""
+        if not LONG:
+            monkeypatch.setattr(direction_posterior, "sampled_posterior", gridded_posterior)
         mechanism = direction_mechanism(16, length=self.LENGTH, sigma=self.SIGMA)
         drawn = [mechanism.draw(self.rows(2000, [1.2, 0.9], self.SIGMA), bounds=(-8, 8), epsilon=0.2, bits=seeded(2))]
         given = {"sigma": self.SIGMA, "scale": 1.5}

@@ -13,7 +13,7 @@ import numpy as np
 
 import discreet as dp
 
-__all__ = ["gridded_chains"]
+__all__ = ["gridded_chains", "gridded_posterior"]
 
 
 def gridded_chains(monkeypatch: Any, *axes: Any) -> None:
@@ -39,3 +39,20 @@ def gridded_chains(monkeypatch: Any, *axes: Any) -> None:
         return Chains(w, np.zeros((chains, draws), dtype=bool), "nuts")
 
     monkeypatch.setattr(sys.modules[dp.infer.__module__], "run_chains", run_chains)
+
+
+def gridded_posterior(log_likelihood: Any, prior: Any, *, draws: int, seed: int, **_: Any) -> Any:
+    """Return draws of two parameters by the density on a grid of ±6, in place of ``sampled_posterior``."""
+    import jax
+
+    from discreet.inference.factored.factored_posterior import SampledPosterior
+    from discreet.inference.rows.row_model import double_precision
+
+    axis = np.linspace(-6.0, 6.0, 97)
+    grid = np.stack([each.ravel() for each in np.meshgrid(axis, axis, indexing="ij")], axis=1)
+    with double_precision():
+        run = jax.jit(lambda u: jax.lax.map(lambda one: prior().log_prob(one) + log_likelihood(one), u, batch_size=97))
+        logs = np.asarray(run(grid))
+    shares = np.exp(logs - logs.max())
+    chosen = np.random.default_rng(seed).choice(len(grid), draws, p=shares / shares.sum())
+    return SampledPosterior(grid[chosen][None], 0)

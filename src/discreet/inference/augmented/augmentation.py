@@ -43,7 +43,7 @@ from discreet.arguments import ArgumentError, integer
 from discreet.inference.augmented.sum_densities import SumDensity, collect_densities, log_densities, update_rows
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.rows.layout import Rows
-from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 from discreet.mechanisms import FactoredChoice
 
 Array = NDArray[np.float64]
@@ -163,7 +163,7 @@ def _start(problem: Problem, start: Array | None, chains: int, seed: int) -> Arr
     """Return v for each chain."""
     model = problem.model
     if start is None and not problem.measured.sums:
-        return np.stack([model.call("prior_draw", key) for key in jax.random.split(jax.random.key(seed), chains)])
+        return np.stack([model.call("prior_draw", key) for key in make_keys(seed, chains)])
     v = find_reference(problem, None, seed).w if start is None else np.asarray(start, dtype=np.float64)
     if v.shape != (model.size,):
         raise ValueError(f"start of shape {v.shape}: expected ({model.size},); write model.vector({{…}})")

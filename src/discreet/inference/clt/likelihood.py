@@ -62,7 +62,7 @@ from discreet.inference.clt.local_moments import compute_local_moments
 from discreet.inference.clt.reference import Problem, Reference
 from discreet.inference.clt.reparametrized_rows import PathwiseMean, ReparametrizedRows, build_pathwise_mean
 from discreet.inference.rows.layout import Rows
-from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 
 Array = NDArray[np.float64]
 
@@ -212,7 +212,7 @@ def build_target(
         needed = math.inf if varies else unexplained.max() / SMALL**2
         count = next((count for count in PATHS if count >= needed), PATHS[-1])
         with double_precision():
-            keys = jax.random.split(jax.random.key(seed), count)
+            keys = make_keys(seed, count)
             with_paths = data | {"keys": keys, "projection": whitening @ projection}
         mean = _smooth_mean(problem, reference, paths, with_paths, stds, seed)
     if mean is not None:

@@ -22,7 +22,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
@@ -31,7 +30,7 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.clt.local_moments import LocalMoments, compute_local_moments
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
-from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 from discreet.statistics.population import largest_clusters
 
 Array = NDArray[np.float64]
@@ -208,7 +207,7 @@ def _guess_log_rows(problem: Problem, v: Array, seed: int) -> float:
 def _best_prior_draw(problem: Problem, seed: int) -> Array:
     """Return the draw from the prior at which the likelihood of the measurements is largest."""
     with double_precision():
-        keys = jax.random.split(jax.random.key(seed), PRIOR_DRAWS)
+        keys = make_keys(seed, PRIOR_DRAWS)
         draws = [problem.model.call("prior_draw", key) for key in keys]
     points = problem.model.points
     contributions = None if points is None else problem.measured.contributions(points)

@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 
 from discreet.inference.clt.independence_chains import NearMode
 from discreet.inference.clt.likelihood import LogTarget
-from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 
 Array = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def _run_nuts(
     bar = tqdm(total=blocks * BLOCK * chains, desc="posterior", unit="step", disable=not progress)
     with bar:
         begin, advance = _compiled(model, target, warmup)
-        data, keys = jax.tree.map(jnp.asarray, target.data), jax.random.split(jax.random.key(seed), chains)
+        data, keys = jax.tree.map(jnp.asarray, target.data), make_keys(seed, chains)
         # The first block of every chain comes before there are threads, so that all is compiled once.
         firsts = [advance(data, begin(data, *each)) for each in zip(starts, keys, strict=True)]
         bar.update(BLOCK * chains)

@@ -40,7 +40,7 @@ from discreet.inference.factored.factored_bounds import (
     standard_normals,
 )
 from discreet.inference.factored.factored_tilt import ObservedDraws
-from discreet.inference.rows.row_model import double_precision
+from discreet.inference.rows.row_model import double_precision, make_keys
 from discreet.mechanisms import FactoredChoice
 
 __all__ = ["GridPosterior", "SampledPosterior", "factored_likelihood", "grid_posterior", "sampled_posterior"]
@@ -313,7 +313,7 @@ def build_choices_target(problem: Problem, chosen: Sequence[FactoredChoice], see
     """Return the posterior of a model given only draws of mechanisms, as a log-density to sample from."""
     model = problem.model
     with double_precision():
-        keys = jax.random.split(jax.random.key(seed), CENTRES)
+        keys = make_keys(seed, CENTRES)
         centres = np.stack([model.call("prior_draw", key) for key in keys])
     if model.points is None:
         rows, log_weights = draw_mixed_rows(model, centres, ROWS, seed)

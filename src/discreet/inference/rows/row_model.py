@@ -44,6 +44,12 @@ MAX_POINTS = 4096  # of a finite set of rows that is enumerated
 double_precision = partial(jax.enable_x64, True)  # a context in which JAX computes in float64
 
 
+def make_keys(seed: int, count: int) -> Any:
+    """Return random keys for JAX. NumPy draws them, since JAX would compile a split for each count."""
+    words = np.random.default_rng(seed).integers(2**32, size=(count, 2), dtype=np.uint32)
+    return jax.random.wrap_key_data(jnp.asarray(words))
+
+
 @lru_cache(maxsize=64)
 def get_row_model(
     model: Callable[[], Any],
@@ -437,7 +443,7 @@ class RowModel:
         each = count // len(centres)
         if self.uniforms is None:
             with double_precision():
-                keys = jax.random.split(jax.random.key(seed), count)
+                keys = make_keys(seed, count)
                 drawn = [self.call("draw_with_keys", v, keys[i * each :][:each]) for i, v in enumerate(centres)]
         else:
             dimension = max(place.stop for place in self.uniforms.values())
@@ -448,7 +454,7 @@ class RowModel:
     def draw(self, v: Array, count: int, seed: int) -> Rows:
         """Return independent rows drawn from the model."""
         with double_precision():
-            keys = jax.random.split(jax.random.key(seed), count)
+            keys = make_keys(seed, count)
             rows: Rows = self.call("draw_with_keys", v, keys)
         return rows
 
