@@ -4,7 +4,7 @@ Imports these rooms, and may import any other above it: ``arguments``.
 
 Releases, ledgers and files store losses, noise and declared spaces in this way. Values are checked when they are read.
 What earlier versions wrote is converted elsewhere: fields of releases in ``door.release``, questions in
-``queries.question_files``, fitted estimators in ``estimators.persistence``.
+``queries.question_files``, fitted estimators in ``estimators.persistence``, their budget plans in ``Method.earlier``.
 """
 
 from __future__ import annotations

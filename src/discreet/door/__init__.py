@@ -8,8 +8,9 @@ Imports these rooms, and may import any other above it: ``arguments``, ``plain``
 ``noise``, ``ledger``, ``records``, ``queries``.
 
 This room guarantees that a ``Release`` with provenance ``measured`` was planned by a mechanism with a proof beside it,
-for a sensitivity that was derived in one place (``queries.bound``) from the bound that its question proves. If there is
-a ledger, the cost was recorded before the noise was drawn. No other code of the library combines rows and random bits.
+for a sensitivity that was derived in one place (``queries.bound``) from the bound that its question proves, or in the
+proof of a mechanism of another kind (selections, ``queries.moments.scatter``). If there is a ledger, the cost was
+recorded before the noise was drawn. No other code of the library combines rows and random bits.
 """
 
 from discreet.door.curator import Curator, Declarations, open_rows

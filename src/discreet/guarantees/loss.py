@@ -1,7 +1,7 @@
 """``Loss``, the base class of privacy losses: frozen values with a hockey-stick curve and Rényi divergences.
 
 A mechanism states its loss once, as one of these values. Composition, calibration and the filters of a ledger call its
-methods, so a new kind of loss is one new class and no other change.
+methods, so a new kind of loss is one new class. (It is also exported, and listed in ``cli.compose_command.KINDS``.)
 
 **What a loss guarantees.** Its mechanism is dominated by a pair of distributions whose hockey-stick curve is at most
 ``delta_at(ε)`` for every real ε, in both directions (the curve is symmetric: δ(−ε) = 1 − e^(−ε)(1 − δ(ε))). Dominating

@@ -1,4 +1,6 @@
-"""Converts bounds on Rényi divergences to (ε, δ), at the best order.
+"""Converts bounds on Rényi divergences, and with them zCDP, to (ε, δ), at the best order.
+
+The rules of published papers (zCDP, moments) are in ``composition``.
 
 From a bound D(α) on the divergences of every order α > 1 follows (ε, δ) with
 ln δ = (α − 1)(D(α) − ε) + (α − 1) ln(1 − 1/α) − ln α (Canonne, Kamath and Steinke 2020, proposition 12).

@@ -1,6 +1,7 @@
 """The base classes of noise on a grid: rounds a statistic to the grid (``steps``) and adds noise in whole steps.
 
-Rows are not rounded, only the sums over them. Noise is rounded where it is drawn (``samplers``, ``euclidean``).
+``fit_grid`` charges what the grid costs. Rows are not rounded, only the sums over them. Noise is rounded where it is
+drawn (``samplers``, ``euclidean``).
 
 A release carries its ``NoiseDistribution``, so that its reader knows the distribution of its error.
 Noise is an integer number of grid steps. All kinds but ``EuclideanNoise`` are drawn without a float. On the grid

@@ -1,7 +1,8 @@
 """``start_at_clusters``: the components that a mixture starts with, at clusters that Lloyd steps have found.
 
 EM with K components finds the clusters only if it starts with a component near each: two that share a cluster stay
-there, and another one stays between two clusters. So ``LloydSearch`` looks for clusters first.
+there, and another one stays between two clusters. So ``Adaptive.search`` looks for clusters first (``LloydSearch``);
+here its centres become components.
 
 All components start with one covariance: that of all rows, which is known, without the scatter of the centres. A start
 with one of them too wide ends with two clusters in it. If the components overlap, with means shrunk for their noise,

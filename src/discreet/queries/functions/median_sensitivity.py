@@ -1,5 +1,7 @@
 """The smooth sensitivity of the median, and how far its rows are from a larger sensitivity, under replace-one.
 
+(The median of ``statistics`` is drawn in another way: ``queries.ranks``.)
+
 Rows x₁ ≤ … ≤ x_n in [low, high], n public, x₀ = low and x_{n+1} = high; f = x_m with m = ⌈n/2⌉, the lower of the middle
 two where n is even. (What follows holds for an order statistic of any rank m.)
 
