@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dp
+from discreet.estimators.plots import plot_model
 from discreet.models.synthesis import pairwise_model
 from discreet.models.synthesis.synthesis_method import TableSynthesis
 from discreet.noise import NotPrivateWarning
@@ -278,6 +279,15 @@ def test_declared_relations_hold_and_cost_nothing():
     assert np.isfinite(model.score_samples(rows)).all()
     read = dp.TableSynthesizer.from_json(model.to_json())
     assert read.sample(100, random_state=1).equals(model.sample(100, random_state=1))
+
+
+def test_plots_of_a_table_with_relations_are_of_the_columns_that_were_counted():
+    model, _ = related()
+    for what in ("associations", "errors"):
+        rows = plot_model(model, what, None).facts
+        assert "total" not in str(rows)
+        assert "days" in str(rows)
+    assert plot_model(model, "sample", None).facts
 
 
 @pytest.mark.parametrize(
