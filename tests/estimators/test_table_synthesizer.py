@@ -385,6 +385,8 @@ def test_a_file_gives_the_same_model(tmp_path):
     model = fitted()
     path = tmp_path / "model.json"
     path.write_text(model.to_json(), encoding="utf-8")
+    with pytest.raises(ValueError, match="from_json"):
+        dp.load_model(model.to_json())
     read = dp.load_model(path)
     assert isinstance(read, dp.TableSynthesizer)
     assert read.sample(300, random_state=1).equals(model.sample(300, random_state=1))
