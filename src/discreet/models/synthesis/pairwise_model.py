@@ -19,7 +19,8 @@ table, and hold most of what is known about it. They have priors of their own, a
 with the scores S of ``number_links``. **Curves** are the next few directions: Q holds S and polynomials of the ranks,
 and D the coefficients of all their products but those of B. A parabola of one number over another is one of them. Its
 cells each know little of it and would be shrunk as the rest is; all of them together know it well. So every coefficient
-has a prior of its own, as wide as it is above its noise. How far the model is from its target is measured by ranks Z,
+has a prior of its own, as wide as it is above its noise. Of two strongly correlated numbers all of them follow from B
+already, and there are none. How far the model is from its target is measured by ranks Z,
 which were released.
 
 Strongly correlated numbers would take hundreds of steps: at a correlation r the trend answers to B as (1 − r²)². So B
@@ -43,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from discreet.models.synthesis.number_links import STRONG
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
 from discreet.threads import count_cores, one_blas_thread
@@ -345,6 +347,7 @@ class Solver:
         numbers = np.isin(owner, self.targets.columns.numbers)
         self.curved = np.outer(numbers, numbers) & (owner[:, None] != owner[None, :])
         self.curved[:d, :d] = False
+        self.curved &= np.abs(self.targets.trends)[np.ix_(owner, owner)] <= STRONG
         self.curves = np.hstack([self.links, links.curves])  # Q
         squares = self.curves**2
         found = self.curves.T @ np.where(self.across, self.goal - links.tables, 0.0) @ self.curves / self.rows
