@@ -5,9 +5,9 @@
     python benchmarks/bench_table.py --methods aim mst --dpmm build/dpmm/bin/python
     python tools/table_figures.py                                          # the tables of the pages
 
-``table_data.py`` has the tables: one for choosing (Adult, which ``DISCREET_DATA`` names the folder of) and four that
-played no part in any choice. ``table_measures.py`` says what is measured. ``other_table.py`` says how to make the other
-tools' environments and what they guarantee. δ = 1e-6 and neighbours are add-remove, as theirs.
+``table_data.py`` has the tables: two for choosing (Adult, which ``DISCREET_DATA`` names the folder of, and one that is
+made up) and four for the figures. ``table_measures.py`` says what is measured. ``other_table.py`` says how to make the
+other tools' environments and what they guarantee. δ = 1e-6 and neighbours are add-remove, as theirs.
 
 Every result is written to a JSON file as it comes: table, method, ε, seed, measures, seconds by the clock and of the
 processor, version. What is there already is not run again (``--again`` does). Methods:

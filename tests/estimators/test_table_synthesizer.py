@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dp
+from discreet.estimators.plots import plot_model
 from discreet.models.synthesis import pairwise_model, table_rows
 from discreet.models.synthesis.synthesis_method import TableSynthesis
 from discreet.noise import NotPrivateWarning
@@ -288,6 +289,15 @@ def test_declared_relations_hold_and_cost_nothing():
     assert read.sample(100, random_state=1).equals(model.sample(100, random_state=1))
 
 
+def test_plots_of_a_table_with_relations_are_of_the_columns_that_were_counted():
+    model, _ = related()
+    for what in ("associations", "errors"):
+        rows = plot_model(model, what, None).facts
+        assert "total" not in str(rows)
+        assert "days" in str(rows)
+    assert plot_model(model, "sample", None).facts
+
+
 @pytest.mark.parametrize(
     ("relations", "text"),
     [
@@ -385,6 +395,8 @@ def test_a_file_gives_the_same_model(tmp_path):
     model = fitted()
     path = tmp_path / "model.json"
     path.write_text(model.to_json(), encoding="utf-8")
+    with pytest.raises(ValueError, match="from_json"):
+        dp.load_model(model.to_json())
     read = dp.load_model(path)
     assert isinstance(read, dp.TableSynthesizer)
     assert read.sample(300, random_state=1).equals(model.sample(300, random_state=1))

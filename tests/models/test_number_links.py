@@ -85,6 +85,27 @@ def test_a_strong_correlation_stays(rows, monkeypatch):
     assert real - 0.015 < ours < real + 0.04
 
 
+def test_a_parabola_stays(monkeypatch):
+    """Σ u(x)·y over bins for a parabola y of x, u the second score of x: each of 144 cells has noise as it has rows.
+
+    Cells shrunk by themselves leave two fifths of it.
+    """
+    monkeypatch.setattr(pairwise_model, "SWEEPS", 80)
+    monkeypatch.setattr(pairwise_model, "CHAINS", 4000)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=20_000)
+    targets, _ = _targets(np.stack([x, x**2 + rng.normal(0.0, 1.0, 20_000)], axis=1), 140.0**2)
+    links = targets.links
+    assert links.owners.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(links.curves.T @ (targets.shares[:, None] * links.curves), np.eye(4), atol=1e-9)
+    model = fit_pairs(targets, np.zeros((24, 24), dtype=bool), rng)
+    drawn = model.move(draw_start(targets, 20_000, rng), 20, rng)
+    ours = (links.curves[drawn[:, 0], 0] * links.scores[drawn[:, 1], 1]).mean()
+    real = links.curves[:, 0] @ targets.pairs @ links.scores[:, 1] / targets.columns.rows
+    assert abs(real) > 0.5
+    assert abs(ours - real) < 0.2 * abs(real)
+
+
 def test_interactions_that_overflow_a_float_are_drawn_together():
     """Two numbers with B = 40: their table spans exp(±300), and fields make up for it."""
     score = np.linspace(-2.7, 2.7, 16)

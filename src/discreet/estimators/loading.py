@@ -52,6 +52,10 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     ...     load_model(Path(folder, "model.json")).means_.shape
     (2, 1)
     """
+    if isinstance(path, str) and path.lstrip().startswith("{"):
+        raise ValueError(
+            "path: expected the name of a file; text that to_json() gave is read by from_json(text) of its class"
+        )
     place = Path(path)
     if place.exists() and not place.is_file():
         raise ValueError(f"{place.name!r}: expected a file of JSON")  # reading a device may never end

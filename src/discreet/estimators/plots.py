@@ -6,6 +6,7 @@ Everything here reads fitted attributes and releases, which are public. It reads
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -208,12 +209,14 @@ def _categories(model: Any, _: Any) -> Plot:
 
 
 def _associations(model: Any, _: Any) -> Plot:
-    return _square(model.quality().associations, model.columns_, "association of each pair of columns")
+    quality = model.quality()
+    return _square(quality.associations, quality.columns, "association of each pair of columns")
 
 
 def _errors(model: Any, _: Any) -> Plot:
+    quality = model.quality()
     what = "expected error of each pair table: the share of rows in a wrong cell"
-    return _square(model.quality().pair_errors, model.columns_, what)
+    return _square(quality.pair_errors, quality.columns, what)
 
 
 def _square(values: Array, names: Sequence[str], what: str) -> Plot:
@@ -247,8 +250,11 @@ def _sample_of_table(model: Any, columns: Sequence[str | int] | None) -> Plot:
     if hasattr(model, "cells_"):  # a TableMixture
         first = sorted(_by_difference(_gaussians(model))[:2])
     else:
-        numbers = [model.columns_.index(one.name) for one in scales]
-        tied = np.nan_to_num(model.quality().associations)[np.ix_(numbers, numbers)]
+        quality = model.quality()  # columns that follow from others are not in it
+        tied = np.zeros((len(scales), len(scales)))
+        own = [(k, quality.columns.index(one.name)) for k, one in enumerate(scales) if one.name in quality.columns]
+        for (k, i), (m, j) in permutations(own, 2):
+            tied[k, m] = np.nan_to_num(quality.associations[i, j])
         first = sorted(divmod(int(tied.argmax()), len(tied))) if tied.any() else [0, 1]
     j = choose_columns(model, columns, 2, first)
     drawn = model.sample(DRAWN, random_state=0) if hasattr(model, "cells_") else _draw_complete(model, j)

@@ -11,13 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.records import Condition
-from discreet.records.declared.possible_rows import list_comparisons
-
-Array = NDArray[np.float64]
+from discreet.records.declared.possible_rows import list_values
 
 MOST_ROWS = 10**6  # that are tried
 
@@ -52,7 +49,7 @@ def check_zeros(
         it says of the others.
     """
     for names, rules in _connected(zeros):
-        tried = {name: _values(name, names, rules, numbers, name in whole) for name in names if name in numbers}
+        tried = {name: list_values(name, rules, numbers, whole=name in whole) for name in names if name in numbers}
         tried |= {name: np.arange(len(categories[name]), dtype=np.float64) for name in names if name in categories}
         tried = {name: np.append(some, np.nan) if name in gaps else some for name, some in tried.items()}
         if math.prod(map(len, tried.values())) > MOST_ROWS:
@@ -92,24 +89,3 @@ def _connected(zeros: Sequence[Condition]) -> list[tuple[list[str], list[Conditi
         names = set(rule.columns).union(*(group[0] for group in joined))
         groups = [*apart, (names, [*(one for group in joined for one in group[1]), rule])]
     return [(sorted(names), rules) for names, rules in groups]
-
-
-def _values(
-    name: str,
-    names: Sequence[str],
-    rules: Sequence[Condition],
-    numbers: Mapping[str, tuple[float, float]],
-    whole: bool,
-) -> Array:
-    """Return values of a number, such that each way of comparing it is tried."""
-    found = [one for rule in rules for one in list_comparisons(rule)]
-    alone = not any(isinstance(one.other, str) for one in found)
-    ends = [end for other in names if other in numbers and (other == name or not alone) for end in numbers[other]]
-    points = np.unique([*ends, *(one.other for one in found if not isinstance(one.other, str))])
-    parts = [points[:-1] + share * np.diff(points) for share in (0.25, 0.5, 0.75)]
-    values = np.concatenate([points, *parts])
-    low, high = numbers[name]
-    if whole:
-        low, high = math.ceil(low), math.floor(high)
-        values = np.concatenate([np.floor(values) - 1.0, np.floor(values), np.floor(values) + 1.0])
-    return np.unique(values[(values >= low) & (values <= high)])

@@ -35,6 +35,8 @@ AT_ONCE = 128  # a column of at most so many units is counted at once
 EVEN = FAN**3  # units of a column of numbers that are not whole
 MOST_UNITS = FAN**5
 SURE = 5.0  # a cell is cut if it has so many standard deviations of noise,
+TAIL = 1.0  # standard deviations of noise that the cells at an end must have together, or they are empty,
+FAR = 6.0  # if they are so many standard deviations of the column from its mean
 SHARE = 0.02  # and at least this share of all rows
 MOST_ROWS = 1e18
 
@@ -195,3 +197,27 @@ def to_shares(counts: Array, rows: float) -> Array:
     """Return the probabilities nearest to noisy counts; total for any finite numbers."""
     shifted = np.clip(counts, -MOST_ROWS, MOST_ROWS)
     return project_to_simplex(shifted + (rows - shifted.sum()) / len(shifted), rows, least=0.0)
+
+
+def find_inside(middles: Array, counts: Array, noise: Array) -> NDArray[np.bool_]:
+    """Return the cells of a column without those far out that hold nothing but noise.
+
+    A few rows of noise far out would widen the column, and weaken its correlations. Far is more than ``FAR`` standard
+    deviations from the mean, and from an end on all cells are noise as long as the sum of their counts is below
+    ``TAIL`` standard deviations of it.
+
+    >>> counts = np.array([300.0, 900.0, 400.0, 4.0, -5.0, 2.0])
+    >>> find_inside(np.array([1.0, 2.0, 3.0, 4.0, 10.0, 100.0]), counts, np.full(6, 9.0)).tolist()
+    [True, True, True, True, True, False]
+    """
+    empty = np.zeros(len(counts), dtype=bool)
+    for flip in (slice(None), slice(None, None, -1)):
+        below = np.cumsum(counts[flip]) < TAIL * np.sqrt(np.cumsum(noise[flip]))
+        empty[flip] |= np.logical_and.accumulate(below)
+    weights = np.maximum(counts, 0.0)
+    if not weights.any():
+        return np.ones(len(counts), dtype=bool)
+    weights = weights / weights.sum()
+    mean = float(weights @ middles)
+    spread = math.sqrt(float(weights @ (middles - mean) ** 2))
+    return ~(empty & (np.abs(middles - mean) > FAR * spread))

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 STRONG = 0.5  # rank correlation from which values are tried
+DEGREES = 3  # of the polynomials of ranks
+MOST_CURVED = 4.0  # standard deviations of such a polynomial in a bin, or it is left out: it would be of few rows
 FARTHEST = 5.0  # standard deviations
 LARGEST = 40.0  # B
 QUANTILES = 8  # of a bin
@@ -51,12 +53,19 @@ class NumberLinks:
         that are no numbers are independent, and so is a gap.
     correlations : array of shape (k, k)
         Those of the k numbers in these scores, without the rounding to bins.
+    curves : array of shape (L, e)
+        Further scores of numbers: polynomials of the ranks, from the second degree on, orthogonal to the scores above
+        and to one another, with variance 1.
+    owners : int array of shape (e,)
+        The column that each of these belongs to.
     """
 
     scores: Array
     by_value: tuple[int, ...]
     tables: Array
     correlations: Array
+    curves: Array
+    owners: NDArray[np.int64]
 
 
 def link_numbers(targets: PairTargets) -> NumberLinks:
@@ -98,7 +107,30 @@ def link_numbers(targets: PairTargets) -> NumberLinks:
         result[own[column][0], column] = scores[column][kinds.get(column, NORMAL)] / math.sqrt(
             max(float(targets.shares[own[column][0]].sum()), 1e-12)
         )
-    return NumberLinks(result, tuple(column for column, kind in kinds.items() if kind == VALUE), tables, correlations)
+    by_value = tuple(column for column, kind in kinds.items() if kind == VALUE)
+    return NumberLinks(result, by_value, tables, correlations, *_curve_scores(targets, result))
+
+
+def _curve_scores(targets: PairTargets, scores: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return polynomials of the ranks of each number, and whose they are."""
+    found: list[Array] = []
+    owners: list[int] = []
+    for column in targets.columns.numbers:
+        places, _ = targets.ordered(column)
+        share, rank = targets.shares[places], targets.scores[places, column]
+        basis = [np.ones_like(share) / math.sqrt(float(share.sum())), scores[places, column]]
+        for degree in range(2, min(DEGREES, len(share) - 1) + 1):
+            left = rank**degree / max(float(np.abs(rank).max()), 1e-9) ** degree
+            for _ in range(2):  # once more for the roundings
+                for one in basis:
+                    left = left - float(share @ (one * left)) * one
+            spread = math.sqrt(float(share @ left**2))
+            if spread > 1e-3 and np.abs(left).max() < MOST_CURVED * spread:
+                basis.append(left / spread)
+                found.append(np.zeros(len(scores)))
+                found[-1][places] = basis[-1]
+                owners.append(column)
+    return np.array(found).reshape(-1, len(scores)).T, np.array(owners, dtype=np.int64)
 
 
 def _choose_kinds(targets: PairTargets, strong: dict[tuple[int, int], dict[tuple[int, int], Array]]) -> dict[int, int]:

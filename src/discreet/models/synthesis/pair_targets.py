@@ -104,6 +104,8 @@ class PairTargets:
         z of the bins of each number in its own column, 0 elsewhere.
     trends, trend_noise : arrays of shape (d, d)
         T of each pair of numbers, and its variance.
+    target : int or None
+        The column whose pairs matter most.
     """
 
     columns: BinnedColumns
@@ -113,6 +115,7 @@ class PairTargets:
     scores: Array
     trends: Array
     trend_noise: Array
+    target: int | None = None
 
     @property
     def shares(self) -> Array:
@@ -187,7 +190,12 @@ def add_coarse(table: Array, noise: float, levels: tuple[Whole, Whole], coarse: 
 
 
 def make_targets(
-    columns: BinnedColumns, tables: dict[tuple[int, int], Array], noise: Array, products: Array | None, spread: float
+    columns: BinnedColumns,
+    tables: dict[tuple[int, int], Array],
+    noise: Array,
+    products: Array | None,
+    spread: float,
+    target: int | None = None,
 ) -> PairTargets:
     """Return consistent targets.
 
@@ -202,6 +210,8 @@ def make_targets(
         Σ over rows of the product of the ranks of two numbers; None where none was released.
     spread : float
         The variance of one of these.
+    target : int, optional
+        The column whose pairs matter most.
     """
     d, rows = len(columns.sizes), columns.rows
     size = int(columns.starts[-1])
@@ -239,7 +249,7 @@ def make_targets(
     pairs += rows * weighted @ (trends - scores.T @ pairs @ scores / rows) @ weighted.T
     for column in range(d):
         pairs[columns.places(column), columns.places(column)] = 0.0
-    return PairTargets(columns, one_way, pairs, noise, scores, trends, trend_noise)
+    return PairTargets(columns, one_way, pairs, noise, scores, trends, trend_noise, target)
 
 
 def _combine_trends(

@@ -14,9 +14,15 @@ differences of neighbouring bins of numbers. So noise far from the diagonal of t
 **Trends.** The product of two numbers' scores, and a number's score within a category, are single directions in a
 table, and hold most of what is known about it. They have priors of their own, and θ is split as
 
-    θ = S·B·Sᵀ + S·C + Cᵀ·Sᵀ + rest,      B: numbers × numbers,  C: numbers × categories,
+    θ = S·B·Sᵀ + S·C + Cᵀ·Sᵀ + Q·D·Qᵀ + rest,      B: numbers × numbers,  C: numbers × categories,
 
-with the scores S of ``number_links``. How far the model is from its target is measured by ranks Z, which were released.
+with the scores S of ``number_links``. **Curves** are the next few directions: Q holds S and polynomials of the ranks,
+and D the coefficients of all their products but those of B. A parabola of one number over another is one of them. Its
+cells each know little of it and would be shrunk as the rest is; all of them together know it well. So every coefficient
+has a prior of its own, as wide as it is above its noise. Of two strongly correlated numbers all of them follow from B
+already, and there are none. How far the model is from its target is measured by ranks Z,
+which were released.
+
 Strongly correlated numbers would take hundreds of steps: at a correlation r the trend answers to B as (1 − r²)². So B
 starts where a normal distribution with the target's correlations R has it, −(R⁻¹) off the diagonal, and its steps are
 those of that distribution, R⁻¹·ΔT·R⁻¹.
@@ -38,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from discreet.models.synthesis.number_links import STRONG
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms
 from discreet.threads import count_cores, one_blas_thread
@@ -55,7 +62,8 @@ DECAY_FROM, MEAN_FROM = 0.6, 0.85  # shares of the sweeps after which steps beco
 TRIPLES_FROM = 0.3, 0.4  # shares of the sweeps between which triples of the model of pairs are counted
 MEMORY = 0.7  # of the running mean of the model's counts, by which steps are scaled
 PRIOR = 1.5  # factor of the estimated spread of θ: it is heavy-tailed
-LEAST_SPREAD, MOST_SPREAD = 0.1, 3.0
+LEAST_SPREAD, MOST_SPREAD = 0.03, 3.0  # of θ; a larger floor leaves noise in pairs that are independent,
+LEAST_OF_TARGET = 0.1  # a smaller one takes weak relations, which a classifier adds up, from the target
 RARE = 0.5  # power by which the spread grows as the expected count falls
 SMOOTH = 1.0  # weight of the penalty on differences of neighbouring bins
 COPULA = 0.9  # share of the trend in the counts that are expected of two numbers; the rest is independent
@@ -277,6 +285,7 @@ class Solver:
         self.base = targets.links.tables * COPULA + self.expected * (1.0 - COPULA)
         self._set_shrinkage()
         self._set_trends()
+        self._set_curves()
 
     def _set_shrinkage(self) -> None:
         """Set λ, and the weights of the penalty on differences."""
@@ -287,12 +296,12 @@ class Solver:
             a, b = columns.places(i), columns.places(j)
             n, y, v = self.base[a, b], self.goal[a, b], self.targets.noise[i, j]
             rare = np.clip((self.rows / n.size / n) ** RARE, 0.05, 20.0)
-            found = 1.0
+            found, least = 1.0, LEAST_OF_TARGET if self.targets.target in (i, j) else LEAST_SPREAD
             for _ in range(8):  # E[(y − n)²] = v + s²·rare·n², weighted by how well each cell knows it
                 u = rare * n**2
                 weight = u / (v + found * u) ** 2
                 found = float((weight * ((y - n) ** 2 - v)).sum() / (weight * u).sum())
-                found = min(max(found, LEAST_SPREAD**2), MOST_SPREAD**2)
+                found = min(max(found, least**2), MOST_SPREAD**2)
             self.spreads[i, j] = self.spreads[j, i] = found
             spread[a, b] = rare * found * PRIOR**2
             spread[b, a] = spread[a, b].T
@@ -331,6 +340,26 @@ class Solver:
         self.precision = (vectors / np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
         self.root = (vectors / np.sqrt(np.maximum(values, LEAST_EIGENVALUE))) @ vectors.T
 
+    def _set_curves(self) -> None:
+        """Set Q, and the priors of D."""
+        links, d = self.targets.links, len(self.between)
+        owner = np.append(np.arange(d), links.owners)
+        numbers = np.isin(owner, self.targets.columns.numbers)
+        self.curved = np.outer(numbers, numbers) & (owner[:, None] != owner[None, :])
+        self.curved[:d, :d] = False
+        self.curved &= np.abs(self.targets.trends)[np.ix_(owner, owner)] <= STRONG
+        self.curves = np.hstack([self.links, links.curves])  # Q
+        squares = self.curves**2
+        found = self.curves.T @ np.where(self.across, self.goal - links.tables, 0.0) @ self.curves / self.rows
+        sums = squares.sum(axis=0)
+        noise = np.outer(sums, sums) * self.targets.noise[np.ix_(owner, owner)] / self.rows**2
+        # θ along two scores moves their product by the mean of its square, g: λ = noise·g/(found² − noise)
+        self.curvature = np.where(
+            self.curved, squares.T @ np.where(self.across, self.base, 0.0) @ squares / self.rows, 1.0
+        )
+        self.most_curved = WIDEST / np.outer(*(np.maximum(np.abs(self.curves).max(axis=0), 1.0),) * 2)
+        self.curve_shrink = noise * self.curvature / np.maximum(found**2 - noise, LEAST_TREND**2)
+
     def start(self) -> tuple[Array, Array]:
         """Return the fields and interactions of a normal distribution's scores."""
         w = self.links
@@ -356,6 +385,11 @@ class Solver:
         along = self.weighted.T @ theta
         return np.where(self.between, along @ self.weighted, 0.0), np.where(self.within, along, 0.0)
 
+    def _bend(self, theta: Array) -> Array:
+        """Return D, the curves of θ."""
+        weighted = self.curves * self.share[:, None]
+        return np.where(self.curved, weighted.T @ theta @ weighted, 0.0)
+
     def _join(self, numbers: Array, levels: Array) -> Array:
         """Return W·B·Wᵀ + W·C + Cᵀ·Wᵀ."""
         mixed = self.links @ levels
@@ -367,19 +401,22 @@ class Solver:
         theta = np.where(self.across, theta, 0.0)
         gap = np.where(self.across, self.goal - counts, 0.0)
         trend, level = self._split(theta)
-        rest = theta - self._join(trend, level)
+        curve = self._bend(theta)
+        rest = theta - self._join(trend, level) - self.curves @ curve @ self.curves.T
         rough = self._laplacian(rest)
         pull = self.shrink * rest + self.smooth * (rough + rough.T)  # θ is symmetric
         curvature = np.maximum(mean, 0.3 * self.expected) + self.stiffness + self.rows / chains
         part = np.where(self.across, np.clip(step * (gap - pull) / curvature, -WIDEST, WIDEST), 0.0)
         part = self._center(part)
-        part = part - self._join(*self._split(part))
+        part = part - self._join(*self._split(part)) - self.curves @ self._bend(part) @ self.curves.T
         moved = np.where(self.between, self._newton(theta, counts, trend_step), 0.0)
         by_level = (z.T @ gap - self.level_shrink * self.one[None, :] * level) / (
             self.one[None, :] * (1.0 + self.level_shrink)
         )
         by_level = np.where(self.within, np.clip(trend_step * by_level, -WIDEST, WIDEST), 0.0)
-        joined = self._join(moved, by_level)
+        off = self.curves.T @ gap @ self.curves / self.rows - self.curve_shrink * curve
+        bent = np.clip(trend_step * off / (self.curvature + self.curve_shrink), -self.most_curved, self.most_curved)
+        joined = self._join(moved, by_level) + self.curves @ np.where(self.curved, bent, 0.0) @ self.curves.T
         return np.asarray(part + self._center(np.where(self.across, joined, 0.0)))
 
     def _newton(self, theta: Array, counts: Array, step: float) -> Array:

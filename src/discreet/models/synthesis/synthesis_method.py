@@ -36,7 +36,7 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
 from discreet.models.noisy_sums import noise_std
 from discreet.models.synthesis.column_bins import MOST_BINS, group_categories, group_numbers, shrink_rare
-from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_shares, total_rows
+from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, find_inside, to_shares, total_rows
 from discreet.models.synthesis.pair_targets import BinnedColumns, PairTargets, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, fit_pairs
 from discreet.models.synthesis.triples import TripleTargets, merge_bins
@@ -433,6 +433,10 @@ class TableSynthesis(Method[FittedTable]):
             widths = np.diff(column.units.ends[tree.cuts])
             groups[:inside] = group_numbers(widths, shares[:inside] * rows, least)
             groups[inside:] = np.where(known[inside:], groups.max() + 1, 0)
+            ends = column.units.ends[tree.cuts]
+            known[:inside] = find_inside((ends[:-1] + ends[1:]) / 2.0, counts[:inside], noise[:inside])
+            shares[:] = 0.0
+            shares[known] = to_shares(counts[known], rows)
         return ColumnHistogram(column, tree.cuts, shares, groups, np.bincount(groups, noise).astype(np.float64))
 
     def _binned(self, histograms: Sequence[ColumnHistogram], releases: Sequence[Release]) -> BinnedColumns:
@@ -470,7 +474,7 @@ class TableSynthesis(Method[FittedTable]):
         noise = 1.0 / np.where(weight > 0.0, weight, 1.0)
         if three is not None:
             _join_triples(three, tables, noise, binned)
-        return make_targets(binned, tables, noise, products, spread)
+        return make_targets(binned, tables, noise, products, spread, self.target)
 
 
 def _join_triples(

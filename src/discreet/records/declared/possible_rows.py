@@ -1,16 +1,16 @@
 """Whether a row can meet a condition at all, by what is declared: bounds and categories, and never a row.
 
 Comparisons with numbers depend only on the order of a value among these numbers. So a condition on one column is tried
-at every such place within the bounds: the ends, the numbers, and the middles between them. It can hold if it does at
-one of them. A conjunction is tried column by column. What compares several columns otherwise counts as possible, so a
-condition that is refused is one that no declared row meets.
+at every such place within the bounds (``list_values``). It can hold if it does at one of them. A conjunction is tried
+column by column. What compares several columns otherwise counts as possible, so a condition that is refused is one that
+no declared row meets.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def _can_hold(condition: Condition, ends: Ends, sizes: Mapping[str, int]) -> boo
         (column,) = condition.columns
         x, codes = np.empty((1, 0)), np.empty((1, 0), dtype=np.int64)
         if column in ends:
-            x = _places(condition, *ends[column])[:, None]
+            x = list_values(column, [condition], ends)[:, None]
         else:
             codes = np.arange(sizes[column])[:, None]
         return bool(np.any(condition.holds(x, codes, [column], [column])))
@@ -86,11 +86,28 @@ def _can_hold(condition: Condition, ends: Ends, sizes: Mapping[str, int]) -> boo
     return True
 
 
-def _places(condition: Condition, low: float, high: float) -> NDArray[np.float64]:
-    """Return a number for each place that a value may have among the numbers of a condition."""
-    others = [part.other for part in list_comparisons(condition) if not isinstance(part.other, str)]
-    numbers = sorted({low, high, *(other for other in others if low < other < high)})
-    return np.array([*numbers, *(one / 2.0 + two / 2.0 for one, two in pairwise(numbers))])
+def list_values(name: str, conditions: Sequence[Condition], ends: Ends, *, whole: bool = False) -> NDArray[np.float64]:
+    """Return values of a number within its bounds, such that each way in which conditions may compare it is tried.
+
+    These are its bounds, the numbers in the conditions, and three values between each two of these. Where a condition
+    compares two columns, the bounds of all its columns count too. Of whole numbers the next ones are tried.
+
+    >>> some = [Condition.parse("age > 4", ["age"], {})]
+    >>> list_values("age", some, {"age": (0.0, 8.0)}).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    """
+    found = [one for condition in conditions for one in list_comparisons(condition)]
+    alone = not any(isinstance(one.other, str) for one in found)
+    columns = {name} if alone else {name}.union(*(condition.columns for condition in conditions))
+    numbers = [end for other in columns if other in ends for end in ends[other]]
+    points = np.unique([*numbers, *(one.other for one in found if not isinstance(one.other, str))])
+    between = [(1.0 - share) * points[:-1] + share * points[1:] for share in (0.25, 0.5, 0.75)]
+    values = np.concatenate([points, *between])
+    low, high = ends[name]
+    if whole:
+        low, high = math.ceil(low), math.floor(high)
+        values = np.concatenate([np.floor(values) - 1.0, np.floor(values), np.floor(values) + 1.0])
+    return np.unique(values[(values >= low) & (values <= high)])
 
 
 def list_comparisons(condition: Condition) -> list[NumberComparison]:
