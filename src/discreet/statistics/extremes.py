@@ -62,8 +62,10 @@ class Extreme(Quantile):
         """Return a row for each number; ``quantile`` is the level of the quantile that was drawn."""
         return [row | {"quantile": self.levels[0]} for row in super().table(level, of)]
 
-    def _shown(self) -> str:
-        return f"{super()._shown()} ({self.about})"
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was drawn, beside the notes of every answer."""
+        return (self.about, *super().notes)
 
 
 @dataclass(frozen=True, kw_only=True)
