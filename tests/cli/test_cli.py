@@ -280,6 +280,16 @@ def test_questions_in_many_forms_and_their_price(folder):
     assert "quantile, since the smallest value itself is that of a single row" in youngest.out
 
 
+def test_a_regression_takes_the_categories_that_are_named(folder):
+    line = f"fit regression people.csv {DECLARED} --target hours --epsilon 3 --ledger people.ledger --limit 9:1e-6"
+    assert discreet(f"{line} --out first.json --json").data["columns"] == ["age", "hours"]
+    fitted = discreet(f"{line} --out second.json --columns age,income")
+    assert fitted.code == 0
+    assert "income=" in fitted.out
+    refused = discreet(f"{line} --out third.json --columns age,income".replace("regression", "kmeans"))
+    assert refused.code != 0
+
+
 def test_intervals_about_the_population(folder):
     common = f"{DECLARED} --ledger people.ledger --limit 9:1e-6 --share 0.1 --of population"
     for question in ("count", "sum age", "trimmed-mean age", 'median age --set interval_kind="worst-case"'):
