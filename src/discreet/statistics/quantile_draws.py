@@ -1,7 +1,7 @@
 """Draws of several quantiles of a column by the exponential mechanism (proofs: ``queries.ranks``).
 
-They are drawn level by level of a binary tree, the middle ones first, in all groups at once. Each is drawn between those
-neighbours that are known, so that k quantiles take about log₂ k draws from the same rows.
+They are drawn level by level of a binary tree, the middle ones first, in all groups at once. Each is drawn between
+those neighbours that are known, so that k quantiles take about log₂ k draws from the same rows.
 """
 
 from __future__ import annotations

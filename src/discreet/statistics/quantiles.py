@@ -227,12 +227,9 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The losses of the levels of the tree, and of two ends for each quantile."""
-        number, epsilon = (
-            len(self.draws.tree),
-            self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - INTERVALS),
-        )
+        number, share = len(self.draws.tree), 1.0 if self.interval is None else 1.0 - INTERVALS
         kind = PureLoss if number > 1 or self.draws.flips else BoundedRangeLoss
-        values = (kind(epsilon / number, self.guarantee.neighbors),) * number
+        values = (kind(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
         if self.interval is None:
             return values
         counted = (share for share in (self._rounding_share, self._count_share) if share)
