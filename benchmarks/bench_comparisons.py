@@ -12,7 +12,8 @@ relation is replace-one, and the noise Laplace (δ = 0) or Gaussian (δ = 1e-6).
 - level: how often a test at 5 % rejects where there is nothing to find. The Monte Carlo error of a rate of 5 % over
   2,000 runs is 0.5 %. All runs share the library's fixed draws, 9,999 of them, which adds 0.2 %; fewer would shift all
   rates of a test together. For tables there are 499.
-- coverage: how often intervals of 95 % hold the difference of the rows, and that of the population.
+- coverage: how often intervals of 95 % hold the difference of the rows, and that of the population; and the slope of a
+  population with a trend.
 - power: how often it finds an effect, beside scipy's test of the rows without privacy and a published private test:
   F₁ of Swanberg et al. (2019) for means, the Mann-Whitney test of Couch et al. (2019) for ranks, and χ² with Laplace
   noise and Monte Carlo of Gaboardi et al. (2016) for tables.
@@ -179,6 +180,25 @@ def coverage(runs: int) -> list[dict[str, Any]]:
                     whole = setting.p_values(cells, noise, true)
                     held = {"rows": float((own >= 0.05).mean()), "whole": float((whole >= 0.05).mean())}
                     result.append({"population": name, "delta": delta, "n": n, "epsilon": epsilon} | held)
+    return result
+
+
+def trend_coverage(runs: int) -> list[dict[str, Any]]:
+    """Return how often intervals hold the slope of the population, where there is a trend: of means, and of counts."""
+    result = []
+    place = np.arange(MONTHS) - (MONTHS - 1) / 2.0
+    for name, setting in {"means": Setting("trend", effect=0.2), "counts": Setting("events", effect=0.3)}.items():
+        shifts = np.linspace(-0.5, 0.5, MONTHS) * setting.effect
+        means = np.array([GRID @ population("normal", shift) for shift in shifts])
+        slope = float(place @ means / (place @ place))
+        assert np.allclose(means, means.mean() + slope * place, atol=1e-3)  # they are on a line
+        for delta in (0.0, DELTA):
+            for n in SIZES:
+                true = slope if name == "means" else n / MONTHS * 2.0 * setting.effect / (MONTHS - 1)
+                for epsilon in EPSILONS:
+                    _, _, cells, noise = release(setting, n, epsilon, delta, runs, 3)
+                    held = float((setting.p_values(cells, noise, true) >= 0.05).mean())
+                    result.append({"trend": name, "delta": delta, "n": n, "epsilon": epsilon, "whole": held})
     return result
 
 
@@ -358,6 +378,14 @@ def shown(result: dict[str, Any]) -> None:
     print("\nIntervals of 95 % that hold the difference of the rows / of the population, in %\n")
     print(table(["population", *(f"n = {n:,}" for n in SIZES)], lines))
     lines = []
+    for name in ("means", "counts"):
+        for delta in (0.0, DELTA):
+            some = [one for one in result["trends"] if one["trend"] == name and one["delta"] == delta]
+            cells = [" ".join(f"{100 * one['whole']:.1f}" for one in some if one["n"] == n) for n in SIZES]
+            lines.append([f"{name}, δ = {delta:g}", *cells])
+    print("\nIntervals of 95 % that hold the slope of a population with a trend, in %\n")
+    print(table(["trend of", *(f"n = {n:,}" for n in SIZES)], lines))
+    lines = []
     for name in dict.fromkeys(one["test"] for one in result["powers"]):
         some = [one for one in result["powers"] if one["test"] == name]
         for key, words in (("ours", "ours, δ = 0"), ("gaussian", "ours, δ = 1e-6"), ("published", some[0]["whose"])):
@@ -375,7 +403,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     runs, started = 400 if given.quick else given.runs, time.perf_counter()
-    result = {"levels": levels(runs), "coverage": coverage(runs), "powers": powers(runs)}
+    result = {
+        "levels": levels(runs),
+        "coverage": coverage(runs),
+        "trends": trend_coverage(runs),
+        "powers": powers(runs),
+    }
     shown(result)
     print(f"{time.perf_counter() - started:.0f} s")
     if given.out:

@@ -261,8 +261,8 @@ def test_stored_tables_are_read_and_their_types_stated(folder, suffix):
 
 def test_questions_in_many_forms_and_their_price(folder):
     common = f"{DECLARED} --ledger people.ledger --limit 3:1e-6"
-    asked = ["count --by income", "sum age", "mean age hours", "trimmed-mean age --trim 0.2", "variance age",
-             "covariance age hours", "median age --step 1", "quantile age --q 0.9 --step 1",
+    asked = ["count --by income", "sum age", "mean age hours", "mean age,hours", "trimmed_mean age --trim 0.2",
+             "variance age", "covariance age hours", "median age --step 1", "quantile age --q 0.9 --step 1",
              "quantiles age --q 0.2,0.5 --q 0.8", "interquartile-range age", "histogram age --bins 5"]  # fmt: skip
     for question in asked:
         priced = discreet(f"query people.csv {question} {common} --preview --json").data
@@ -276,6 +276,18 @@ def test_questions_in_many_forms_and_their_price(folder):
     assert shown.out.startswith("median of age by income, from rows without gaps in age and income\n\nincome ")
     assert re.search(r"^income +value +low +high\nbelow +\d+ ", shown.out, re.MULTILINE)
     assert shown.out.rstrip().endswith("% is left")
+    youngest = discreet(f"query people.csv min age --step 1 {common} --share 0.2")
+    assert "quantile, since the smallest value itself is that of a single row" in youngest.out
+
+
+def test_a_regression_takes_the_categories_that_are_named(folder):
+    line = f"fit regression people.csv {DECLARED} --target hours --epsilon 3 --ledger people.ledger --limit 9:1e-6"
+    assert discreet(f"{line} --out first.json --json").data["columns"] == ["age", "hours"]
+    fitted = discreet(f"{line} --out second.json --columns age,income")
+    assert fitted.code == 0
+    assert "income=" in fitted.out
+    refused = discreet(f"{line} --out third.json --columns age,income".replace("regression", "kmeans"))
+    assert refused.code != 0
 
 
 def test_intervals_about_the_population(folder):

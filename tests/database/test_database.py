@@ -91,6 +91,27 @@ def test_answers_are_those_of_the_rows(opened, clinic):
         assert by.value[group] == pytest.approx(np.cov(age[chosen], bmi[chosen], ddof=0), abs=6.0)
 
 
+def test_a_reply_has_what_its_answer_has(opened):
+    db = opened()
+    compared = db.difference("age", between="diabetic", share=0.01)
+    assert compared.p_value == compared.statistic.p_value
+    assert not compared.drowned()
+    assert {"p_value", "drowned", "cost"} <= {*dir(compared)}
+    two = db.histogram(["age", "bmi"], share=0.01)
+    assert two["age"].whole().edges.tolist() == two.statistic["age"].edges.tolist()
+    with pytest.raises(AttributeError, match="p_value"):
+        _ = two.p_value
+    with pytest.raises(TypeError, match="several histograms, and this is the difference of age"):
+        compared["age"]
+
+
+def test_a_trend_without_a_column_is_that_of_the_rows(opened):
+    db = opened()
+    assert "trend over age" in db.trend(over="age", bins=4, share=0.01).cost
+    with pytest.raises(TypeError, match="'column'"):
+        db.median(share=0.01)
+
+
 def test_an_empty_group_and_an_empty_condition_have_answers(opened):
     db = opened(share=0.02)
     assert db.mean("age", by="ward").value.shape == (3,)

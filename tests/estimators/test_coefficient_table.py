@@ -150,20 +150,14 @@ def test_a_summary_names_what_is_modelled_and_the_scales(logistic):
     assert "Dep. variable:" in str(table)
 
 
-@pytest.mark.filterwarnings("ignore:the fit is dominated by noise")
-@pytest.mark.parametrize("model", [dp.LogisticRegression(), dp.GaussianClassifier(), dp.LinearRegression()])
-def test_a_category_that_is_chosen_as_a_feature_is_refused_before_anything_is_spent(model, tmp_path):
+def test_a_category_that_is_chosen_as_a_feature_is_refused_before_anything_is_spent(tmp_path):
     rng = np.random.default_rng(8)
     wards, back = rng.choice(["a", "b"], 2000), rng.choice(["no", "yes"], 2000)
-    rows = pd.DataFrame(
-        {"age": rng.uniform(0, 100, 2000), "stay": rng.uniform(0, 9, 2000), "ward": wards, "back": back}
-    )
-    declared = {"age": dp.Number(0, 100), "stay": dp.Number(0, 9)}
-    declared |= {"ward": dp.Category(["a", "b"]), "back": dp.Category(["no", "yes"])}
+    rows = pd.DataFrame({"age": rng.uniform(0, 100, 2000), "ward": wards, "back": back})
+    declared = {"age": dp.Number(0, 100), "ward": dp.Category(["a", "b"]), "back": dp.Category(["no", "yes"])}
     curator = dp.Curator(rows, schema=dp.Schema(declared), name="visits", ledger=str(tmp_path / "book"))
-    target = "stay" if isinstance(model, dp.LinearRegression) else "back"
-    with pytest.raises(ArgumentError, match=rf"'ward'.*write only\(\['age', '{target}'\]\)"):
-        model.fit(curator.only(["age", "ward", target]).where("age >= 18"), target)
+    model = dp.GaussianClassifier()
+    with pytest.raises(ArgumentError, match=r"'ward'.*write only\(\['age', 'back'\]\)"):
+        model.fit(curator.only(["age", "ward", "back"]).where("age >= 18"), "back")
     assert not [one for one in curator.ledger.history("visits") if one.losses]
-    assert model.fit(curator.only(["age", target]), target).n_features_in_ == 1
-    assert type(model)().fit(curator, target).n_features_in_ == (1 if target == "stay" else 2)  # all numbers
+    assert model.fit(curator.only(["age", "back"]), "back").n_features_in_ == 1

@@ -201,18 +201,24 @@ def test_other_rows_than_the_models_are_refused():
         dp.private_score(model_of("logistic"), curator, "y", metric="accuracy", epsilon=1.0)
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "r2"])
-def test_a_model_of_a_curator_says_how_to_score_other_rows(metric):
-    age = np.random.default_rng(0).uniform(0, 100, 1000)
+@pytest.mark.parametrize("metric", ["accuracy", "r2", None])
+def test_a_model_of_a_curator_scores_other_rows_within_its_bounds(metric):
+    age = np.random.default_rng(0).uniform(0, 100, 2000)
     target = np.where(age > 50, "yes", "no") if metric == "accuracy" else age / 100
     column = dp.Category(["no", "yes"]) if metric == "accuracy" else dp.Number(0, 1)
     rows, schema = pd.DataFrame({"age": age, "y": target}), dp.Schema({"age": dp.Number(0, 100), "y": column})
-    kind = dp.LogisticRegression if metric == "accuracy" else dp.LinearRegression
-    model = kind(epsilon=5.0).fit(dp.Curator(rows, schema=schema), "y")
-    with pytest.raises(ValueError, match=r"^X: expected .*; write private_score\(model, Curator\(X, schema"):
-        dp.private_score(model, rows[["age"]], rows["y"], metric=metric, epsilon=1.0)
-    score = dp.private_score(model, dp.Curator(rows, schema=schema), "y", metric=metric, epsilon=1.0)
-    assert score.guarantee.epsilon == 1.0
+    curator = dp.Curator(rows, schema=schema, neighbors="add-remove")
+    if metric is None:
+        model = dp.GaussianMixture(1, epsilon=5.0).fit(curator)
+        result = dp.private_score(model, rows, epsilon=5.0)
+        assert result.value == pytest.approx(model.score(rows), abs=0.2)
+    else:
+        kind = dp.LogisticRegression if metric == "accuracy" else dp.LinearRegression
+        model = kind(epsilon=5.0).fit(curator, "y")
+        result = dp.private_score(model, rows[["age"]], rows["y"], metric=metric, epsilon=5.0)
+        assert result.value == pytest.approx(model.score(rows[["age"]], rows["y"]), abs=0.05)
+    assert result.release.declared["space"]["high"][0] == 100.0
+    assert result.guarantee.neighbors.value == "add-remove"
 
 
 def test_fit_without_labels_says_what_to_write():

@@ -158,3 +158,9 @@ def test_multiples_of_a_log_column_are_those_of_its_own_units(log):
     down, up = multiples.steps_from(float(of(37.0)))
     assert (down, up) == pytest.approx((float(of(37.0) - of(27.0)), float(of(47.0) - of(37.0))))
     assert np.isfinite(multiples.before(float(of(3.0))))
+
+
+@pytest.mark.parametrize(("step", "decimals"), [(0.1, 1), (0.05, 2), (0.001, 3), (5.0, 0)])
+def test_multiples_are_the_floats_nearest_to_their_decimals(step, decimals):
+    own = [float(f"{times * step:.{decimals}f}") for times in range(400)]
+    assert [Multiples(step).before(one) for one in own] == own  # 3 · 0.1 is above 0.3, and would miss it

@@ -9,14 +9,14 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.audit.pairs import Pair, neighbours, neighbours_in_ball
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
+from discreet.estimators.fitted_columns import declared_column
 from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, space_of
-from discreet.records.cells import format_day
+from discreet.records import Ball, Box, Category, Schema, Space, space_of
 from discreet.records.declared.bounds import box_columns, fill_number_gaps
 from discreet.records.declared.columns import Column
-from discreet.scales import ColumnScale, column_scales
+from discreet.scales import column_scales
 
 LABEL, TARGET = "label", "target"
 COLUMNS = 2  # if the bounds fit any number of columns
@@ -116,7 +116,7 @@ def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
         return neighbours_in_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
-    columns: dict[str, Column] = {name: _column(scale) for name, scale in column_scales(declared).items()}
+    columns: dict[str, Column] = {name: declared_column(scale) for name, scale in column_scales(declared).items()}
     columns |= {
         name: Category(values)
         for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
@@ -130,14 +130,6 @@ def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str
         names = getattr(estimator, "feature_names_in_", declared["columns"][:-1])
         (target,) = (name for name in declared["columns"] if name not in names)
     return neighbours(schema, release.neighbors), target
-
-
-def _column(scale: ColumnScale) -> Column:
-    """Return a column as it was declared."""
-    low, high = scale.own_ends
-    if scale.kind == "date":
-        return Date(format_day(low), format_day(high))
-    return Number(low, high, log=scale.kind == "log")
 
 
 def _numbers(space: Box | Ball, names: Sequence[str]) -> dict[str, Column]:

@@ -66,7 +66,13 @@ def fit(
     overwrite: Overwrite = False,
     *,
     declared: DeclarationFlags,
-    columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="Some of the declared columns: age,hours. Regressions take categories that are named here.",
+        ),
+    ] = None,
     where: Where = None,
     target: Annotated[
         str | None, typer.Option("--target", help="The column to predict; of a table the one that matters most.")
@@ -108,7 +114,7 @@ def fit(
     check_columns(schema, wanted, numbers=False)
     chosen = [column for column in schema.names if not wanted or column in wanted]
     model = model_kind(kind, categories=any(column in schema.categories for column in chosen))
-    chosen = _columns_used(model, chosen, target, schema, from_file=declared.schema is not None)
+    chosen = _columns_used(model, chosen, wanted, target, schema, from_file=declared.schema is not None)
     flags: dict[str, Any] = {
         "components": components if components in (None, "auto") else _numbers(components),
         "covariance": covariance,
@@ -142,7 +148,8 @@ def fit(
         estimator.fit(view(curator), labels)
         _write_model(estimator.to_json(), place)
         _note_ledger(curator)
-        table = parameter_table(estimator, column_scales(curator.declared), target)
+        seen = column_scales(curator.declared) | column_scales(estimator.releases_[0].declared)
+        table = parameter_table(estimator, seen, target)
         return _output(estimator, curator, out, chosen, table)
 
 
@@ -153,9 +160,12 @@ def _numbers(components: str) -> int | list[int]:
 
 
 def _columns_used(
-    model: ModelKind, chosen: list[str], target: str | None, schema: Schema, *, from_file: bool
+    model: ModelKind, chosen: list[str], wanted: list[str], target: str | None, schema: Schema, *, from_file: bool
 ) -> list[str]:
-    """Return the columns that a model uses: numbers, and categories or a target where the model takes them."""
+    """Return the columns that a model uses: numbers, and categories or a target where the model takes them.
+
+    A model with a target takes the categories that were named, or refuses them.
+    """
     if not model.targeted:
         if target is not None and "target" not in model.flags:
             raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
@@ -163,7 +173,8 @@ def _columns_used(
     if target is None:
         raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
     check_target(target, schema, categories=model.estimator != "LinearRegression", from_file=from_file)
-    return [name for name in schema.names if name == target or (name in chosen and name in schema.numbers)]
+    used = [name for name in chosen if name in schema.numbers or name in wanted]
+    return [name for name in schema.names if name == target or name in used]
 
 
 def _note_ledger(curator: Curator) -> None:

@@ -59,10 +59,12 @@ PAIRS = {name: needed[:2] for name, needed in NEEDED.items() if len(needed) > 1}
 TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
-def _check_known(statistic: str) -> str:
-    if statistic not in NAMES:
-        raise typer.BadParameter(f"{statistic!r} is not one of {', '.join(map(repr, NAMES))}.")
-    return statistic
+def _parse_statistic(text: str) -> str:
+    """Return the name of a statistic, which may be written as in Python: rank_test."""
+    name = text.replace("_", "-")
+    if name not in NAMES:
+        raise typer.BadParameter(f"{text!r} is not {one_of(name, NAMES)}.")
+    return name
 
 
 def _statistics_that_take(flag: str) -> list[str]:
@@ -86,13 +88,14 @@ def query(
             metavar="STATISTIC",
             help=", ".join(NAMES),
             show_default=False,
-            callback=_check_known,
+            callback=_parse_statistic,
             autocompletion=lambda: list(NAMES),
         ),
     ],
     ledger: LedgerPath,
     columns: Annotated[
-        list[str] | None, typer.Argument(metavar="COLUMN", help="The declared columns.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="COLUMN", help="The declared columns: age stay, or age,stay.", show_default=False),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -170,6 +173,9 @@ def query(
         choice("of", of, OF)
     schema = declared_schema(declared)
     groups, divided = (_parse_names(texts or [], schema.names) for texts in (by, between))
+    columns = columns or []
+    if statistic != "proportion":  # which may be of a condition
+        columns = _parse_names(columns, schema.names)
     flags = {
         "by": groups,
         "between": divided[0] if len(divided) == 1 else divided,
@@ -182,7 +188,7 @@ def query(
         "values": values,
         "trim": trim,
     }
-    arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
+    arguments = _arguments(statistic, columns, level, flags | {"loose": loose or None, "method": method})
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
     if of == "population":
@@ -190,7 +196,7 @@ def query(
     budget = None if limit is None else parse_limit(limit, neighbors)
     result = NAMES[statistic].result
     numbers = not (issubclass(result, Statistic) and result.takes_categories) and statistic not in PAIRS
-    given = [] if statistic == "proportion" else columns or []  # which may be a condition, and is checked below
+    given = [] if statistic == "proportion" else columns  # a condition is checked below
     check_columns(schema, given, numbers=numbers, by=groups, weights=weights)
     place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.database.questions import Draft
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, GeometricLoss, Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.notebook import format_html
-from discreet.statistics import Counts, Crosstab, SchemaCheck, Statistic
+from discreet.statistics import Counts, Crosstab, Histograms, SchemaCheck, Statistic
 
 NOISE: dict[type[Loss], str] = {
     GaussianLoss: "Gaussian noise",
@@ -146,6 +146,21 @@ class Reply:
         if not isinstance(self.statistic, Counts | Crosstab | SchemaCheck):
             raise TypeError(f"whole: expected counts, and this is the {self.priced.draft.question}")
         return replace(self, statistic=self.statistic.whole())
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what only this kind of answer has: ``p_value``, ``edges``, ``levels``, ``drowned()`` and the like."""
+        if name.startswith("_") or name == "statistic":  # which a copy does not have yet
+            raise AttributeError(name)
+        return getattr(self.statistic, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(self.statistic) if not name.startswith("_"))})
+
+    def __getitem__(self, name: str) -> Reply:
+        """Return one of several histograms."""
+        if not isinstance(self.statistic, Histograms):
+            raise TypeError(f"[{name!r}]: expected several histograms, and this is the {self.priced.draft.question}")
+        return replace(self, statistic=self.statistic[name])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.statistic)

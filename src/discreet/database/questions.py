@@ -344,7 +344,7 @@ class Questions(ABC, Generic[Returned]):
 
         def trend(
             self,
-            column: str | None,
+            column: str | None = None,
             *,
             over: str,
             bins: Any = None,
@@ -365,10 +365,10 @@ class Questions(ABC, Generic[Returned]):
 def _method(name: str, statistic: RegisteredStatistic) -> Callable[..., Any]:
     """Return the method that asks for a statistic; it takes the statistic's arguments, a condition and the cost."""
     named = inspect.Parameter.KEYWORD_ONLY
-    own = [
-        one.replace(default=inspect.Parameter.empty) if one.name in ("column", "columns") else one
-        for one in statistic.parameters
-    ]
+    own = list(statistic.parameters)
+    if "over" not in [one.name for one in own]:  # a trend without a column is that of the number of rows
+        none = inspect.Parameter.empty
+        own = [one.replace(default=none) if one.name in ("column", "columns") else one for one in own]
     types = {"where": "str | None", "epsilon": "float | None", "share": "float | None"}
     if not own:  # a check of the declaration, which is about all rows
         del types["where"]

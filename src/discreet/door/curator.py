@@ -261,6 +261,10 @@ class Curator:
         """Return a curator of the same rows in which a gap is a category, and drops no row (``Records.with_gaps``)."""
         return self._view(self._records.with_gaps())
 
+    def with_indicators(self, names: Collection[str]) -> Curator:
+        """Return a curator in which categories are columns of 0 and 1 (``Records.with_indicators``)."""
+        return self._view(self._records.with_indicators(names))
+
     def with_note(self, note: str) -> Curator:
         """Return a curator of the same rows whose measurements are recorded in the ledger with this note."""
         return self._view(self._records, _note_text=note)

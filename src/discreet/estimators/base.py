@@ -32,9 +32,12 @@ from discreet.door.release import describe_fit_guarantee
 from discreet.em import Step
 from discreet.estimators.display import DisplayMixin
 from discreet.estimators.fitted_columns import (
+    categories_to_indicators,
     dates_to_days,
     frame_backend,
     has_names,
+    indicated_categories,
+    numeric_columns,
     numeric_scales,
     rows_to_values,
     select_columns,
@@ -127,7 +130,8 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             curator = X
             if relation not in (None, curator.neighbors):
                 raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
-            if isinstance(self.bounds, Mapping) and tuple(self.bounds) != tuple(curator.columns):
+            bounds = self._feature_bounds
+            if isinstance(bounds, Mapping) and tuple(bounds) != tuple(curator.columns):
                 raise ArgumentError("bounds", self.bounds, f"None, or bounds of {format_names(curator.columns)}")
         else:
             curator = self._make_curator(X, relation or Neighbors.REPLACE_ONE)
@@ -141,9 +145,14 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         self._backend = curator.backend or frame_backend(X)  # the library of the data frame of synthetic rows
         return curator
 
+    @property
+    def _feature_bounds(self) -> Any:
+        """The declared bounds of the columns that the model sees."""
+        return self.bounds
+
     def _has_space(self, space: Box | Ball) -> bool:
         """Return whether ``bounds`` declares this space."""
-        return space_of(self.bounds).for_columns(space.dimension) == space
+        return space_of(self._feature_bounds).for_columns(space.dimension) == space
 
     def _make_curator(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
@@ -159,7 +168,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     @property
     def _declared_scales(self) -> dict[str, str]:
         """The scale of each column of ``bounds`` by name: rows of log columns and dates come in their own units."""
-        columns = self.bounds if isinstance(self.bounds, Mapping) else {}
+        columns = self._feature_bounds if isinstance(self.bounds, Mapping) else {}
         return {str(name): getattr(column, "scale", "linear") for name, column in columns.items()}
 
     def _owned_rows(self, X: Any) -> Any:
@@ -174,7 +183,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         """Return the columns of a data frame that have bounds by name; all columns where bounds have no names."""
         if not isinstance(self.bounds, Mapping):
             return X
-        space: Any = space_of(self.bounds)
+        space: Any = space_of(self._feature_bounds)
         if not hasattr(X, "columns"):
             pairs = list(zip(space.low, space.high, strict=True))
             raise ArgumentError(
@@ -183,7 +192,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
                 "bounds without names, since the columns of an array have no names",
                 write=f"bounds={pairs}",
             )
-        return select_columns(X, list(self.bounds))
+        return select_columns(X, list(self._feature_bounds))
 
     def _validate(self, X: Any) -> NDArray[np.float64]:
         """Return rows that the caller holds as numbers, checked as scikit-learn does. No error shows a row."""
@@ -298,6 +307,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             )
         scales = numeric_scales(self)
         X = dates_to_days(X, [scale.name for scale in scales if scale.kind == "date"])
+        X = categories_to_indicators(X, indicated_categories(self), numeric_columns(self))
         if hasattr(X, "columns"):
             X = self._select(X)  # as in fit
         try:

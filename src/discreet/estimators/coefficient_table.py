@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, probability
-from discreet.estimators.fitted_columns import numeric_columns, numeric_scales
+from discreet.estimators.fitted_columns import indicated_categories, numeric_columns, numeric_scales
 from discreet.scales import ColumnScale
 
 Array = NDArray[np.float64]
@@ -210,8 +210,10 @@ class CoefficientInference:
     def _summary_facts(self) -> tuple[tuple[str, str], ...]:
         rows = self.releases_[0].size.rows
         guarantee = "none: the noise came from a seed" if self.guarantee_ is None else str(self.guarantee_)
+        references = [f"{name}={one.values[0]}" for name, one in indicated_categories(self).items()]
         return (
             *self._target_facts(),
+            *([("Reference", ", ".join(references))] if references else []),
             ("Guarantee", guarantee),
             ("No. of rows", "private" if rows is None else str(rows)),
             ("Method", str(getattr(self, "method", ""))),

@@ -15,8 +15,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, format_names
-from discreet.records import Ball, Space
+from discreet.arguments import ArgumentError, Verbatim, format_names
+from discreet.records import Ball, Box, Category, Date, Number, Space
+from discreet.records.cells import format_day
+from discreet.records.indicator_reading import indicator_names
 from discreet.records.sources.frames import as_frame, to_floats
 from discreet.scales import ColumnScale, as_days, column_scales
 
@@ -165,4 +167,64 @@ def dates_to_days(data: Any, dated: Sequence[str]) -> Any:
     kept = frame.with_columns(*days).to_native()
     if hasattr(kept, "index") and hasattr(data, "index"):
         kept.index = data.index
+    return kept
+
+
+def fitted_bounds(model: Any, *, named: bool) -> Any:
+    """Return the bounds of the features as they were declared for a fit; by name where rows have names.
+
+    They are public, so other rows can be read in the same way.
+    """
+    declared = model.releases_[0].declared
+    space, scales = Space.from_dict(declared["space"]), numeric_scales(model)
+    if isinstance(space, Ball) and len(declared["columns"]) == model.n_features_in_:
+        return space
+    categories = indicated_categories(model)
+    added = {one for name, column in categories.items() for one in indicator_names(name, column.values)}
+    if not named and not categories and all(scale.kind == "linear" for scale in scales):
+        return Box([scale.low for scale in scales], [scale.high for scale in scales])
+    return {scale.name: declared_column(scale) for scale in scales if scale.name not in added} | categories
+
+
+def declared_column(scale: ColumnScale) -> Number | Date:
+    """Return a column as it was declared.
+
+    >>> declared_column(ColumnScale("income", "log", 0.0, float(np.log(1e6))))
+    Number(low=1.0, high=1000000.0, missing='drop', fill=None, log=True)
+    """
+    low, high = scale.own_ends
+    if scale.kind == "date":
+        return Date(format_day(low), format_day(high))
+    return Number(low, high, log=scale.kind == "log")
+
+
+def indicated_categories(model: Any) -> dict[str, Category]:
+    """Return the columns of categories that a fitted regression reads as indicators; the first value has no column."""
+    declared = model.releases_[0].declared.get("indicators") or {}
+    return {str(name): Category(**one) for name, one in declared.items()}
+
+
+def categories_to_indicators(data: Any, categories: Mapping[str, Category], names: Sequence[str]) -> Any:
+    """Return a data frame of these columns, with indicators in the place of categories; anything else as it is.
+
+    It is for rows that a caller holds: an error may depend on them.
+    """
+    frame = as_frame(data) if categories else None
+    if frame is None or not all(name in frame.columns for name in categories):
+        return data
+    added = []
+    for name, category in categories.items():
+        codes = category.encode(frame[name].to_list())
+        codes = np.where(codes < 0, category.fill_code, codes)
+        if (codes < 0).any():
+            raise ArgumentError(
+                "X", Verbatim(f"the column {name!r}"), f"declared values, {format_names(category.values)}, in every row"
+            )
+        for place, column in enumerate(indicator_names(name, category.values), start=1):
+            cells = (codes == place).astype(np.float64)
+            added.append(nw.new_series(column, cells, nw.Float64, backend=frame.implementation))
+    index = getattr(data, "index", None)
+    kept = select_columns(frame.drop(list(categories)).with_columns(*added).to_native(), list(names))
+    if index is not None and hasattr(kept, "index"):
+        kept.index = index
     return kept

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from discreet.arguments import UNSHOWN, ArgumentError, Verbatim, format_names, iterable, one_of
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
+from discreet.estimators.fitted_columns import indicated_categories, numeric_columns, select_columns
 from discreet.guarantees import Neighbors
 from discreet.records import (
     Ball,
@@ -39,6 +41,7 @@ from discreet.records import (
 from discreet.records.cells import category_key
 from discreet.records.declared.bounds import box_columns
 from discreet.records.given_data import column_names, is_numpy, is_stored
+from discreet.records.indicator_reading import indicator_names
 from discreet.records.sources.frames import as_frame
 
 
@@ -55,12 +58,15 @@ class TargetedEstimator(PrivateEstimator):
         An example of such a name, for errors.
     _accepts_balls : bool
         Whether bounds may be a ball. Rows are then read within the box around it, and the query clips them to the ball.
+    _takes_categories : bool
+        Whether categories may be features: they are read as indicators (``records.indicator_reading``).
     """
 
     _target_noun: ClassVar[str]
     _target_column: ClassVar[str]
     _example_column: ClassVar[str]
     _accepts_balls: ClassVar[bool] = False
+    _takes_categories: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model, at a cost of ``epsilon`` and ``delta``.
@@ -85,8 +91,8 @@ class TargetedEstimator(PrivateEstimator):
         """Return the declared column of the target."""
 
     @abstractmethod
-    def _read_target(self, X: Any, y: Any) -> tuple[Any, Number | Category, Any, tuple[Any, ...] | None]:
-        """Return rows that the caller holds, the declared column of their target, its numbers, and its labels."""
+    def _read_target(self, y: Any) -> tuple[Number | Category, Any, tuple[Any, ...] | None]:
+        """Return the declared column of a target that the caller holds, its numbers, and its labels."""
 
     @abstractmethod
     def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> Any:
@@ -108,22 +114,40 @@ class TargetedEstimator(PrivateEstimator):
                     "requires y to be passed, but the target y is None; write fit(X, y) with the "
                     f"{self._target_noun} of each row"
                 )
-            rows, column, values, labels = self._read_target(X, y)
-            held, name, names = self._join_target(rows, column, values)
-        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
-        curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
-        self._refuse_categories(curator, name)
-        result = self._check_target(curator, name, labels)
+            if self._declared_categories:
+                column, values, labels = self._read_target(y)
+                held, name = self._join_frame(X, column, values)
+            else:
+                rows = self._owned_rows(X)
+                column, values, labels = self._read_target(y)
+                held, name, names = self._join_target(rows, column, values)
+        if not isinstance(held, Curator):
+            relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
+            held = Curator(held, neighbors=relation)
+            if isinstance(self.bounds, Mapping) and not isinstance(X, Records):  # which declares what is used
+                held = held.only([*held.columns, *held.category_columns])
+        result = self._check_target(self._with_indicators(held, name), name, labels)
         if names is not None:
             self.feature_names_in_ = names
         return result
 
-    @staticmethod
-    def _refuse_categories(curator: Curator, target: str) -> None:
-        """Raise where a column of categories was chosen as a feature, as it would be left out in silence."""
+    def _check_fitted(self) -> None:
+        """Raise where the columns of indicators are not those of the declared categories."""
+        super()._check_fitted()
+        added = [
+            one for name, column in indicated_categories(self).items() for one in indicator_names(name, column.values)
+        ]
+        if added and (not self._takes_categories or not {*added} <= {*numeric_columns(self)}):
+            raise ArgumentError("indicators", UNSHOWN, "those of the declared categories")
+
+    def _with_indicators(self, curator: Curator, target: str) -> Curator:
+        """Return a curator of the features and the target, in which categories that were chosen are indicators.
+
+        Categories that nobody chose are left out. Raise where some were, and the estimator takes none.
+        """
         chosen = curator.chosen or ()
         named = [name for name in curator.category_columns if name in chosen and name != target]
-        if named:
+        if named and not self._takes_categories:
             numbers = [name for name in (*curator.columns, *curator.category_columns) if name in chosen]
             kept = ", ".join(repr(name) for name in numbers if name not in named)
             raise ArgumentError(
@@ -133,6 +157,8 @@ class TargetedEstimator(PrivateEstimator):
                 "category as a Number, or leave it out",
                 write=f"only([{kept}])",
             )
+        labels = [target] if target in curator.category_columns else []
+        return curator.only([*curator.columns, *named, *labels]).with_indicators(named)
 
     def _target_name(self, y: Any) -> str:
         """Return the name of the target's column, where rows are behind a curator or in a file."""
@@ -145,17 +171,37 @@ class TargetedEstimator(PrivateEstimator):
 
     def _has_space(self, space: Box | Ball) -> bool:
         """Return whether ``bounds`` declares this space, or a ball of which it is the surrounding box."""
-        declared = space_of(self.bounds).for_columns(space.dimension)
+        declared = space_of(self._feature_bounds).for_columns(space.dimension)
         around = isinstance(declared, Ball) and self._accepts_balls and Box.holding(declared) == space
         return around or declared == space
 
-    def _numbers(self, count: int) -> Sequence[Number | Date]:
-        """Return the numeric columns as the bounds declare them."""
-        space = space_of(self.bounds)
+    @property
+    def _named_columns(self) -> dict[str, Number | Date | Category]:
+        """The columns that bounds declare by name."""
+        declared = read_bounds(self.bounds) if isinstance(self.bounds, Mapping) else None
+        return dict(declared.columns) if isinstance(declared, Schema) else {}
+
+    @property
+    def _declared_categories(self) -> dict[str, Category]:
+        """The columns of categories among them, where the estimator takes such; they become indicators."""
+        named = self._named_columns.items() if self._takes_categories else ()
+        return {name: column for name, column in named if isinstance(column, Category)}
+
+    @property
+    def _feature_bounds(self) -> Any:
+        """The declared bounds of the features, with indicators between 0 and 1 after the numbers."""
+        categories = self._declared_categories
+        if not categories:
+            return self.bounds
+        numbers = {name: column for name, column in self._named_columns.items() if name not in categories}
+        added = [one for name, column in categories.items() for one in indicator_names(name, column.values)]
+        return numbers | dict.fromkeys(added, (0.0, 1.0))
+
+    def _columns(self, count: int) -> Sequence[Number | Date | Category]:
+        """Return the columns as the bounds declare them."""
+        space = space_of(self._feature_bounds)
         if isinstance(self.bounds, Mapping):
-            declared = read_bounds(self.bounds)
-            assert isinstance(declared, Schema)
-            return list(declared.numbers.values())
+            return list(self._named_columns.values())
         if isinstance(space, Ball):
             if not self._accepts_balls:
                 raise ArgumentError("bounds", self.bounds, "bounds of each column", write="Box(low=…, high=…)")
@@ -168,20 +214,34 @@ class TargetedEstimator(PrivateEstimator):
         if name not in names:
             raise ArgumentError("y", name, f"the name of the column of {self._target_noun}, {one_of(name, names)}")
         others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
-        columns = dict(zip(others, self._numbers(len(others)), strict=True))
+        columns = dict(zip(others, self._columns(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
+
+    def _join_frame(self, X: Any, target: Number | Category, values: Any) -> tuple[Records, str]:
+        """Return records of a data frame of numbers and categories, with the target, and that column's name."""
+        frame = as_frame(X)
+        if frame is None:
+            raise ArgumentError("X", UNSHOWN, f"a data frame, whose columns have names, got {type(X).__name__}")
+        check_consistent_length(frame.to_native(), values)
+        name = self._target_column
+        while name in frame.columns:
+            name += "_"
+        joined = frame.with_columns(nw.new_series(name, values, backend=frame.implementation)).to_native()
+        columns = {**self._named_columns, name: target}
+        return open_records(select_columns(joined, list(columns)), bounds=columns), name
 
     def _join_target(self, rows: Any, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
         """Return records of an array with the target as a last column, that column's name, and the names of the others.
 
         The rows are checked already, and no number is missing.
         """
+        check_consistent_length(rows, values)
         names = getattr(self, "feature_names_in_", None) if is_numpy(rows) else None
         columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(one) for one in names]
         name, xp = self._target_column, array_namespace(rows)
         while name in columns:
             name += "_"
-        declared = dict(zip(columns, self._numbers(len(columns)), strict=True)) | {name: target}
+        declared = dict(zip(columns, self._columns(len(columns)), strict=True)) | {name: target}
         column = xp.asarray(values, dtype=rows.dtype, device=device(rows))
         table = xp.concat([rows, column[:, None]], axis=1)
         return open_records(table, bounds=declared, complete=True), name, names
@@ -233,7 +293,7 @@ class LabelledEstimator(TargetedEstimator):
         values = declared if labels is None else labels
         if len(values) < 2:
             raise ArgumentError("classes", UNSHOWN, f"at least two, got one class; {WRITE}")
-        return self._open(curator.only([*curator.columns, name])), name, values
+        return self._open(curator), name, values
 
     def _target(self) -> Category:
         """Return the declared classes as a column."""
@@ -254,15 +314,13 @@ class LabelledEstimator(TargetedEstimator):
         except ValueError as error:
             raise ValueError(f"classes={self.classes!r}: {error}") from None
 
-    def _read_target(self, X: Any, y: Any) -> tuple[Any, Category, Any, tuple[Any, ...]]:
-        """Return rows that the caller holds, the declared column of codes, the code of each row, and the labels."""
+    def _read_target(self, y: Any) -> tuple[Category, Any, tuple[Any, ...]]:
+        """Return the declared column of codes, the code of each row, and the labels."""
         if self.classes is None:
             self._category()  # raises
-        rows = self._owned_rows(X)
         if getattr(np.asarray(y), "dtype", np.dtype(object)).kind == "c":
             raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
         labels, codes = self._codes(column_or_1d(y, warn=True))
-        check_consistent_length(rows, codes)
         if len(codes) and codes.max() < 0:  # the caller holds the rows: see ``discreet.estimators.base``
             raise ArgumentError(
                 "y",
@@ -270,7 +328,7 @@ class LabelledEstimator(TargetedEstimator):
                 f"at least one declared label ({format_names(labels)}); it has none",
                 write="classes as the labels are written in y, or classes='public' where no label is a secret",
             )
-        return rows, Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels
+        return Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels
 
     def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
         """Return the labels, and the index of each row's label, −1 where it is none of them."""

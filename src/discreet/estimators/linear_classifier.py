@@ -37,6 +37,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     coordinates: str
 
     _accepts_balls = True
+    _takes_categories = True
     _methods: ClassVar[tuple[str, ...]]
 
     @property
@@ -60,7 +61,9 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         curator, name, values = self._open_with_target(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
         self._check_classes(len(values))
-        space = curator.space if self.bounds is None else space_of(self.bounds).for_columns(curator.space.dimension)
+        space = curator.space
+        if self.bounds is not None:
+            space = space_of(self._feature_bounds).for_columns(space.dimension)
 
         def take(result: LinearScores) -> None:
             order = sort_order(values)  # as scikit-learn's scores take them to be

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, format_names, one_of
@@ -47,10 +47,11 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
     ----------
     epsilon, delta : float
         The guarantee, for the whole fit.
-    bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
+    bounds : Box, (low, high), one such pair a column, or mapping of str to pairs or categories
         The declared bounds of the features, in their own units; rows outside are clipped to them. They must not be
         taken from the data. With a mapping only its columns of a data frame or a file are used. None with a ``Curator``
-        or ``Records``, which have their own.
+        or ``Records``, which have their own. A ``Category``, in a mapping or among the columns that ``Curator.only``
+        names, becomes a feature of 0 and 1 for each of its values after the first (``"ward=surgery"``).
     target_bounds : (float, float)
         The declared bounds of the target; None with a ``Curator`` or ``Records``.
     method : str
@@ -101,6 +102,7 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
     """
 
     _target_noun, _target_column, _example_column = "target", "target", "income"
+    _takes_categories = True
 
     def __init__(
         self,
@@ -172,7 +174,6 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
             raise ArgumentError("y", name, f"a numeric column, {one_of(name, curator.columns)}")
-        curator = curator.only(curator.columns)
         target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
         if not features:
             raise ArgumentError("y", name, "another numeric column beside it, a feature; there is none")
@@ -192,9 +193,9 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         if self.target_bounds is not None and (self._target().low, self._target().high) != own:
             raise ArgumentError("target_bounds", self.target_bounds, f"None, or the curator's {own!r}")
         if self.bounds is not None:
-            declared, others = space_of(self.bounds), [pair for i, pair in enumerate(pairs) if i != target]
+            declared, others = space_of(self._feature_bounds), [pair for i, pair in enumerate(pairs) if i != target]
             same = bool(others) and declared.for_columns(len(names)) == Box(*zip(*others, strict=True))
-            if not same or (isinstance(self.bounds, Mapping) and list(self.bounds) != names):
+            if not same or (isinstance(self.bounds, Mapping) and list(self._feature_bounds) != names):
                 raise ArgumentError(
                     "bounds", self.bounds, f"None, or the curator's of all columns but y, {format_names(names)}"
                 )
@@ -204,11 +205,9 @@ class LinearRegression(CoefficientInference, RegressorMixin, TargetedEstimator):
         write = "of the target, declared and never taken from the rows; write for example target_bounds=(0, 120)"
         return read_pair("target_bounds", self.target_bounds, write)
 
-    def _read_target(self, X: Any, y: Any) -> tuple[Any, Number, Array, None]:
-        """Return rows that the caller holds, the target's declared column, and the target of each row."""
-        rows, values = self._owned_rows(X), _as_numbers(y)
-        check_consistent_length(rows, values)
-        return rows, self._target(), values, None
+    def _read_target(self, y: Any) -> tuple[Number, Array, None]:
+        """Return the target's declared column, and the target of each row."""
+        return self._target(), _as_numbers(y), None
 
     _plots = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_", "covariances_", "unshrunk_", "identified_")

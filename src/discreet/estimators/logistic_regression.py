@@ -44,11 +44,11 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
     ----------
     epsilon, delta : float
         The guarantee. ``method="objective-2011"`` spends ε alone: its guarantee has δ = 0, whatever ``delta`` is.
-    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs or categories
         The declared bounds of the rows, in their own units: each column between two numbers, or all of them together
         within a radius. Rows outside are clipped to them for the fit. They must not be taken from the data. With a
         mapping only its columns of a data frame or a file are used. None with a ``Curator`` or ``Records``, which have
-        their own.
+        their own. Categories become features of 0 and 1, as in ``LinearRegression``.
     classes : sequence of str, int or bool, or "public"
         The possible labels; see ``GaussianClassifier``.
     method : str
@@ -197,7 +197,9 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
             / 2.0
             * (float(pull @ pull) * inverse @ inverse + np.outer(inverse @ pull, inverse @ pull))
         )
-        space = self._space if self.bounds is None else space_of(self.bounds).for_columns(self.n_features_in_)
+        space = self._space
+        if self.bounds is not None:
+            space = space_of(self._feature_bounds).for_columns(self.n_features_in_)
         offset, scale = np.asarray(space.center), np.asarray(space.scale)
         columns = []
         for one in np.eye(size):  # coefficients are a linear function of θ

@@ -37,7 +37,7 @@ from discreet.plain import read_json
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import mechanism_for
 from discreet.queries.question import Query
-from discreet.records import Date, Number, Schema, Space
+from discreet.records import Category, Date, Number, Schema, Space
 from discreet.scales import column_scales
 
 TOLERANCE = 1e-6  # relative; losses that are found by a search may differ in their last digits between machines
@@ -268,7 +268,7 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Schema):
         return value.to_toml()
-    if isinstance(value, Number | Date):  # one of the bounds
+    if isinstance(value, Number | Date | Category):  # one of the bounds
         return {"column": Schema({"column": value}).to_toml()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

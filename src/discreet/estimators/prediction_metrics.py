@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, probability
 from discreet.door import Curator, Release
 from discreet.estimators.base import as_curator
+from discreet.estimators.fitted_columns import fitted_bounds, indicated_categories
 from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
@@ -40,6 +41,7 @@ from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.given_data import is_stored
+from discreet.records.indicator_reading import indicator_names
 
 Array = NDArray[np.float64]
 
@@ -115,29 +117,25 @@ def private_metric(
     if grid is not None and metric != "auc":
         raise ArgumentError("grid", UNSHOWN, "None, since only metric='auc' has a grid")
     X = as_curator(X)
-    own = isinstance(X, Curator | Records)
-    check_has_bounds(model, own)
     shell = clone(model).set_params(
-        neighbors=model.neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
+        neighbors=model.releases_[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
         random_state=random_state,
+        **bounds_of(model, X),
     )
-    if own:
-        shell.set_params(bounds=None)
     query: Query
     if metric == "r2":
-        if own:
-            shell.set_params(target_bounds=None)
+        shell.set_params(target_bounds=_target_bounds_of(model, X))
         curator, target = shell._open_with_target(_features(model, X, y), y)
-        _check_columns(model, shell)
+        _check_columns(model, shell, curator)
         if not isinstance(curator.space, Box):
             raise ArgumentError("bounds", UNSHOWN, "bounds of each column")
         rule = LinearRule(np.asarray(model.coef_)[None, :], np.array([model.intercept_]))
         query, labels = ResidualSquares(curator.space, rule, target, counted=not curator.size.complete), None
     else:
         declared = tuple(model.classes_.tolist())
-        shell.set_params(classes=None if own or (is_stored(X) and model.classes is None) else list(declared))
+        shell.set_params(classes=None if isinstance(X, Curator | Records) else list(declared))
         curator, _, labels = shell._open_with_target(_features(model, X, y), y)
-        _check_columns(model, shell)
+        _check_columns(model, shell, curator)
         if {*labels} != {*declared}:
             raise ArgumentError("classes", UNSHOWN, f"those of the model, {declared!r}; the rows have others")
         order = [declared.index(label) for label in labels]
@@ -150,16 +148,37 @@ def private_metric(
     return PrivateMetric(metric, value, labels, error, spent if bits is None else None, release, interval)
 
 
-def check_has_bounds(model: Any, own: bool) -> None:
-    """Raise where neither the rows nor the model have bounds: those of a curator are not the model's own."""
-    if not own and model.bounds is None:
+def bounds_of(model: Any, X: Any) -> dict[str, Any]:
+    """Return the parameters that declare rows which a fitted model is to score; raise where nothing does.
+
+    A curator and records have declarations of their own. Otherwise they are those of the model, also where it was
+    fitted to a curator, since they are public. If persons had several rows there, these rows would each count as a
+    person, so they need a curator.
+    """
+    if isinstance(X, Curator | Records):
+        return {"bounds": None}
+    if model.bounds is not None:
+        return {"bounds": model.bounds}
+    if model.releases_[0].declared.get("unit") is not None:
         target = ", the name of the target's column" if isinstance(model, TargetedEstimator) else ""
         raise ArgumentError(
             "X",
             UNSHOWN,
-            "a Curator or a StatisticalDatabase, since the model was fitted to one and has no bounds for other rows",
+            "a Curator or a StatisticalDatabase, since the model was fitted to persons who may have several rows, and "
+            "these rows do not say whose they are",
             write=f"private_score(model, Curator(X, schema=…){target}, …)",
         )
+    return {"bounds": fitted_bounds(model, named=hasattr(X, "columns") or is_stored(X))}
+
+
+def _target_bounds_of(model: LinearRegression, X: Any) -> tuple[float, float] | None:
+    """Return the bounds of the target of such rows."""
+    if isinstance(X, Curator | Records) or model.target_bounds is not None:
+        return None if isinstance(X, Curator | Records) else model.target_bounds
+    scale = model._target_scale
+    if scale is None or scale.kind != "linear":
+        raise ArgumentError("X", UNSHOWN, "a Curator, since the target of the model is on a log scale, or a date")
+    return scale.low, scale.high
 
 
 def _features(model: Any, X: Any, y: Any) -> Any:
@@ -167,17 +186,22 @@ def _features(model: Any, X: Any, y: Any) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if not isinstance(X, Curator) or names is None or not isinstance(y, str):
         return X
-    known = {*X.columns, *X.category_columns}
-    wanted = [*map(str, names), y]
-    return X.only(wanted) if known.issuperset(wanted) else X
+    categories = indicated_categories(model)
+    added = {one for name, column in categories.items() for one in indicator_names(name, column.values)}
+    wanted = [*(str(name) for name in names if name not in added), *categories, y]
+    return X.only(wanted) if {*X.columns, *X.category_columns}.issuperset(wanted) else X
 
 
-def _check_columns(model: Any, shell: Any) -> None:
+def _check_columns(model: Any, shell: Any, curator: Curator) -> None:
     """Raise where the rows do not have the columns of the model, in their order."""
     ours, theirs = (getattr(one, "feature_names_in_", None) for one in (model, shell))
     named = ours is None or theirs is None or list(ours) == list(theirs)
     if model.n_features_in_ != shell.n_features_in_ or not named:
         raise ArgumentError("X", UNSHOWN, f"the {model.n_features_in_} columns of the model, in their order")
+    kinds = [one.get("indicators") or {} for one in (model.releases_[0].declared, curator.declared)]
+    own, given = ({name: list(one["values"]) for name, one in kind.items()} for kind in kinds)
+    if own != given:
+        raise ArgumentError("X", UNSHOWN, "the categories of the model, in the order in which they were declared")
 
 
 def _classified(

@@ -12,12 +12,11 @@ from sklearn.base import clone
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, iterable, positive, probability
 from discreet.door import Curator, Release
-from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, check_has_bounds, private_metric
+from discreet.estimators.base import PrivateEstimator, as_curator
+from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, bounds_of, private_metric
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
-from discreet.records import Records
 
 Array = NDArray[np.float64]
 
@@ -83,8 +82,8 @@ def private_score(
         Fitted. The scores of several models are one release, by which to choose between them. Score rows other than
         those that the model was fitted to.
     X : Curator, Records, array, data frame, path or Dask collection
-        As in ``fit``. The model's bounds are used where X has none of its own. A model that was fitted to a curator or
-        a database has none, and needs one here.
+        As in ``fit``. The model's bounds are used where X has none of its own. Where it was fitted to persons with
+        several rows each, X must be a curator or a database, which says whose rows they are.
     y : array, or str
         With ``metric``: the labels or the target, as in ``fit``.
     epsilon, delta : float
@@ -151,12 +150,11 @@ def private_score(
             write=f"metric=…, one of {', '.join(map(repr, METRICS))}, for a classifier or a regression",
         )
     mixtures = [one._density if hasattr(one, "_density") else one._components for one in models]
-    own = isinstance(X, Curator | Records)  # both have bounds, and a curator has a relation
-    check_has_bounds(models[0], own)
-    shell = clone(models[0]).set_params(
-        bounds=None if own else models[0].bounds,
-        neighbors=models[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
+    first, X = models[0], as_curator(X)
+    shell = clone(first).set_params(
+        neighbors=first.releases_[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
         random_state=random_state,
+        **bounds_of(first, X),
     )
     curator = shell._open(X)
     if any(mixture.dimension != curator.space.dimension for mixture in mixtures):

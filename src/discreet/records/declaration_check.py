@@ -14,7 +14,6 @@ Both are records like any others: queries about them go through the door, and ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class StateReading(Reading):
     @classmethod
     def from_reading(cls, declared: Reading) -> StateReading:
         """Return the states of all that is declared."""
-        return cls(**{one.name: getattr(declared, one.name) for one in fields(declared) if one.init})
+        return cls(**declared.arguments)
 
     def to_reading(self) -> Reading:
         """Return what its blocks look like: categories alone, of which none is missing."""

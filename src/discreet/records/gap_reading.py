@@ -11,7 +11,6 @@ what is missing has no answer.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -54,7 +53,7 @@ class GapReading(Reading):
     @classmethod
     def from_reading(cls, declared: Reading) -> GapReading:
         """Return the view of all that is declared."""
-        return cls(**_arguments(declared))
+        return cls(**declared.arguments)
 
     @cached_property
     def gaps(self) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ class GapReading(Reading):
             while beside in (*self.numbers, *categories):
                 beside = f"{beside}_"
             categories[beside] = Category(IS_MISSING, "fill", IS_MISSING[0])
-        return Reading(**_arguments(self) | {"fills": fills, "categories": categories})
+        return Reading(**self.arguments | {"fills": fills, "categories": categories})
 
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:
@@ -104,7 +103,3 @@ class GapReading(Reading):
 def _with_gap(column: Category) -> Category:
     label = gap_label(column.values)
     return Category((*column.values, label), missing="fill", fill=label)
-
-
-def _arguments(reading: Reading) -> dict[str, Any]:
-    return {one.name: getattr(reading, one.name) for one in fields(reading) if one.init}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -167,6 +167,11 @@ class Reading:
         slab_rows = self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(needed)))
         set_fields(self, names=names, needed=needed, required=required, complete=complete, slab_rows=slab_rows)
         set_fields(self, max_rows=1 if self.unit is None else self.unit.max_rows)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What was declared, to make a view of it."""
+        return {one.name: getattr(self, one.name) for one in fields(Reading) if one.init}
 
     def only(self, names: Collection[str]) -> Self:
         """Return the reading of some of the columns, as they are declared, so that gaps in others drop no row.

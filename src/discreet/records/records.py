@@ -16,6 +16,7 @@ from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.possible_rows import check_possible
 from discreet.records.gap_reading import GapReading
+from discreet.records.indicator_reading import IndicatorReading
 from discreet.records.reading import Block, Reading
 from discreet.records.sources.source import Kernel, Source
 from discreet.records.sources.whole_sums import float_error
@@ -244,6 +245,24 @@ class Records:
         source.reading = reading
         return RecordsWithGaps(source, reading)
 
+    def with_indicators(self, names: Collection[str]) -> Records:
+        """Return the same rows, in which some categories are columns of 0 and 1 (``indicator_reading``).
+
+        >>> import numpy as np
+        >>> from discreet.records import Category, Number, Schema, as_records
+        >>> schema = Schema({"age": Number(0, 120), "ward": Category(["a", "b", "c"])})
+        >>> rows = as_records(np.array([["30", "b"], ["50", "a"]]), schema=schema).with_indicators(["ward"])
+        >>> rows.columns, [block.x.tolist() for block in rows.blocks()]
+        (('age', 'ward=b', 'ward=c'), [[[30.0, 1.0, 0.0], [50.0, 0.0, 0.0]]])
+        """
+        self._check_values()
+        reading = IndicatorReading.from_reading(self._source.reading, names)
+        if not reading.indicated:
+            return self
+        source = copy(self._source)
+        source.reading = reading
+        return RecordsWithIndicators(source, reading)
+
     def _check_whole(self) -> None:
         if self.condition is not None:
             raise ArgumentError("where", str(self.condition), "none, since a declaration is checked for all rows")
@@ -344,3 +363,25 @@ class RecordsWithGaps(Records):
 
     def _check_values(self) -> None:
         raise ValueError("columns, where: expected none, where gaps are values; write them before with_gaps()")
+
+
+class RecordsWithIndicators(Records):
+    """Rows in which some categories are columns of 0 and 1 (``Records.with_indicators``).
+
+    Attributes
+    ----------
+    indicated : dict of str to Category
+        These columns of categories; the first value of each has no column.
+    """
+
+    def __init__(self, source: Source, reading: IndicatorReading) -> None:
+        super().__init__(source, reading.shown)
+        self.indicated = {name: reading.categories[name] for name in reading.indicated}
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What was declared of the rows, with the categories that are indicators."""
+        return super().declared | {"indicators": {name: one.to_dict() for name, one in self.indicated.items()}}
+
+    def _check_values(self) -> None:
+        raise ValueError("columns, where: expected none, where categories are indicators; write them before that")

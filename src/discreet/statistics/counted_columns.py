@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, choice, integer, one_of
+from discreet.arguments import ArgumentError, Verbatim, choice, integer, one_of
 from discreet.door import Curator
 from discreet.queries.adaptors import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
@@ -178,6 +178,8 @@ def name_column(argument: str, column: Any, curator: Curator) -> str:
         if column not in named:
             raise ArgumentError(argument, column, f"a declared column, {one_of(column, named)}")
         return column
+    if isinstance(column, list | tuple):
+        raise ArgumentError(argument, Verbatim("several"), "one column", write="count(by=[…]) for tables of any number")
     return curator.columns[place_of(argument, column, curator.columns)]
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from discreet.door import Declarations
 from discreet.guarantees import BoundedRangeLoss
 from discreet.noise import Bits
-from discreet.queries.ranks.quantile_queries import RankTarget
 from discreet.statistics.groups import By
 from discreet.statistics.quantiles import INTERVALS, AnyQuantileRequest, Quantile
 from discreet.statistics.request import Request, planning_rows, statistic
@@ -62,8 +61,10 @@ class Extreme(Quantile):
         """Return a row for each number; ``quantile`` is the level of the quantile that was drawn."""
         return [row | {"quantile": self.levels[0]} for row in super().table(level, of)]
 
-    def _shown(self) -> str:
-        return f"{super()._shown()} ({self.about})"
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was drawn, beside the notes of every answer."""
+        return (self.about, *super().notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +86,13 @@ class ExtremeRequest(AnyQuantileRequest[Extreme]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        groups = 1 if self.groups is None else len(self.groups)
-        rows = builtins.max(planning_rows(self.curator, self.guess) / groups, 1.0)
+        draws = self.draws
+        rows = builtins.max(planning_rows(self.curator, self.guess) / draws.number, 1.0)
         relation, share = self.guarantee.neighbors, 1.0 if self.interval is None else 1.0 - INTERVALS
-        targets = [RankTarget(0.0, group, 0, self._last, below=1.0) for group in range(groups)]  # of a level near 0
-        question = replace(self._question(self._scale, targets), flips=False)
+        question = draws.end(0.0, draws.scale, False, 1.0)  # of a level near 0
         loss = BoundedRangeLoss(share * self.guarantee.epsilon, relation)
         eta = question.way.eta(question, loss, self.curator.setting)
-        beyond = builtins.min(math.log(self._scale.count + 1.0), WIDEST) + MARGIN
+        beyond = builtins.min(math.log(draws.scale.count + 1.0), WIDEST) + MARGIN
         level = builtins.min(beyond / eta / rows, MOST_SHARE)
         object.__setattr__(self, "levels", (1.0 - level if self.upper else level,))
 

@@ -206,7 +206,7 @@ class Multiples:
         return 2.0**-51 * max(abs(value), 1.0) if self.log else 0.0
 
     def _value(self, times: float) -> float:
-        own = times * self.step
+        own = times * self.step if self.step >= 1.0 else times / round(1.0 / self.step)  # 3/10 is 0.3, and 3·0.1 is not
         return math.log(max(own, SMALLEST)) if self.log else own
 
 

@@ -1,6 +1,4 @@
-"""Private quantiles, drawn by the exponential mechanism on a fine grid (proofs: ``queries.ranks``).
-
-Several quantiles are drawn level by level of a binary tree, the middle ones first, in all groups at once.
+"""Private quantiles and their intervals. ``quantile_draws`` draws them, on a fine grid.
 
 **Intervals.** Part of ε draws two further values for each quantile. Without them its error is unknown: it depends on
 the density of the rows there, which is private.
@@ -36,8 +34,8 @@ from discreet.noise import Bits
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.counts.rounded_numbers import RoundedNumbers
 from discreet.queries.ranks.column_steps import GridSteps, Scale
-from discreet.queries.ranks.quantile_queries import MOST_FLIPS, TIE_BITS, Quantiles, RankTarget, quantile_levels
 from discreet.statistics.groups import By
+from discreet.statistics.quantile_draws import QuantileDraws
 from discreet.statistics.quantile_spans import REACH, SAMPLING, QuantileSpans
 from discreet.statistics.request import ColumnRequest, Request, planning_rows, statistic, unwrap
 from discreet.statistics.rounding import decimal_steps, find_step, rounding_share
@@ -229,9 +227,9 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The losses of the levels of the tree, and of two ends for each quantile."""
-        number, epsilon = len(self._tree), self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - INTERVALS)
-        kind = PureLoss if number > 1 or self._flips else BoundedRangeLoss
-        values = (kind(epsilon / number, self.guarantee.neighbors),) * number
+        number, share = len(self.draws.tree), 1.0 if self.interval is None else 1.0 - INTERVALS
+        kind = PureLoss if number > 1 or self.draws.flips else BoundedRangeLoss
+        values = (kind(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
         if self.interval is None:
             return values
         counted = (share for share in (self._rounding_share, self._count_share) if share)
@@ -265,16 +263,15 @@ class AnyQuantileRequest(ColumnRequest[Result]):
 
     def plan(self) -> Inquiry[Result]:
         """Return questions of the same form as those that will be asked, which depend on earlier releases."""
-        several, scale = len(self._tree) > 1, self._scale
-        targets = [RankTarget(0.5, group, 0, self._last) for group in range(self._groups)]
-        questions = [self._question(scale, targets, break_ties=several)] * len(self._tree)
+        draws = self.draws
+        questions = [draws.form] * len(draws.tree)
         worst = self.interval_kind == "worst-case"
         rows = {} if self.interval_level is None else self._made_up_rows(self.interval_level, worst=worst)
         count = Count() if self.groups is None else self.groups.ask(Count())
         counts = ([self._multiples] if self._rounding_share else []) + ([count] if self._count_share else [])
 
         def answer(measure: Measure) -> Result:
-            values, scales, releases = self._draw(measure)
+            values, scales, releases = draws.draw(measure, self.losses, self.curator.setting)
             ends, spans = None, None
             if rows:
                 lower, upper, outer = self._draw_ends(measure, values, rows, worst=worst)
@@ -305,9 +302,9 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             return replace(result, ends=result._spanned(spans, level, population=False))  # type: ignore[type-var,attr-defined]
 
         if worst:
-            questions += [self._end(q, GridSteps((0.0, 1.0), up), up, 1.0) for q, up in rows]
+            questions += [draws.end(q, GridSteps((0.0, 1.0), up), up, 1.0) for q, up in rows]
         else:
-            questions += [self._end(q, scale, up, made_up) for (q, up), made_up in rows.items()]
+            questions += [draws.end(q, draws.scale, up, made_up) for (q, up), made_up in rows.items()]
         return self.make_inquiry([*questions, *counts], answer, "quantiles")
 
     def _make_spans(
@@ -322,7 +319,8 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         number = np.asarray(counted[-1]["count"].reshape(-1, 1) if self._count_share else self.rows, dtype=np.float64)
         multiples = (counted[0]["counts"], float(number.sum()), self._multiples.steps) if self._rounding_share else None
         loss, setting, levels = self._end_loss, self.curator.setting, tuple(self.sorted_levels)
-        asked = [self._end(q, self._scale, True, rows[q, True]) for q in levels]
+        draws = self.draws
+        asked = [draws.end(q, draws.scale, True, rows[q, True]) for q in levels]
         return QuantileSpans(
             values=values,
             below=ends[0],
@@ -331,10 +329,10 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             scales=scales,
             end_scales=np.array([1.0 / one.way.eta(one, loss, setting) for one in asked]),
             reaches=np.array([rows[q, True] for q in levels]),
-            rows=np.broadcast_to(number, (self._groups, 1)),
+            rows=np.broadcast_to(number, (draws.number, 1)),
             clusters=setting.max_rows,
             grid=(self.scales[0].low, self.scales[0].high, self.step),
-            candidates=self._last + 1,
+            candidates=draws.last + 1,
             rounding=None if multiples is None else find_step(*multiples),
             log=self.scales[0].kind == "log",
         )
@@ -349,88 +347,19 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         """Drop the axis of groups where there are no groups."""
         return unwrap(values if self.groups is not None else values[0])
 
-    @cached_property
+    @property
     def sorted_levels(self) -> list[float]:
         """The levels in ascending order."""
         return sorted(self.levels)
 
-    @cached_property
-    def _tree(self) -> list[list[tuple[int, int, int]]]:
-        return list(quantile_levels(len(self.levels)))
-
     @property
-    def _scale(self) -> Scale:
-        """The grid of candidate values."""
-        return Scale(self.scales[0].low, self.scales[0].high, self.step)
-
-    @property
-    def _last(self) -> int:
-        """The index of the last candidate; where ties are broken, with ``TIE_BITS`` random bits below it."""
-        return ((self._scale.count + 1) << TIE_BITS) - 1 if len(self._tree) > 1 else self._scale.count
-
-    @property
-    def _groups(self) -> int:
-        return 1 if self.groups is None else len(self.groups)
-
-    @property
-    def _flips(self) -> bool:
-        """Whether permute-and-flip is used: for a single quantile from few candidates."""
-        return len(self.levels) == 1 and self._scale.count < MOST_FLIPS and 0.0 < self.levels[0] < 1.0
-
-    def _question(
-        self, scale: Scale | GridSteps, targets: Sequence[RankTarget], *, break_ties: bool = False, end: bool = False
-    ) -> Quantiles:
-        flips, (place,) = not end and self._flips, self.places
-        by = () if self.groups is None else self.groups.sizes
-        return Quantiles(self.curator.space, place, scale, tuple(targets), by, self.weights, break_ties, flips)
-
-    def _draw(self, measure: Measure) -> tuple[Array, list[list[tuple[float, ...]]], list[Release]]:
-        """Draw the quantiles, of shape (groups, sorted levels), and return them with their errors and the releases.
-
-        The error of a rank is a sum of independent Laplace variables, of which the scales are returned: its own, and
-        those of the values between which it was drawn, by its place between them.
-        """
-        scale, last, several = self._scale, self._last, len(self._tree) > 1
-        # Indices of candidates, with the ends of the scale on both sides.
-        places = np.full((self._groups, len(self.levels) + 2), -1, dtype=np.int64)
-        places[:, -1] = last
-        levels = [0.0, *self.sorted_levels, 1.0]
-        releases = []
-        errors: list[dict[int, dict[int, float]]] = [{} for _ in range(self._groups)]
-        for depth, nodes in enumerate(self._tree):
-            asked, targets = [], []
-            for group in range(self._groups):
-                for place, left, right in nodes:
-                    first, final = int(places[group, left + 1]) + 1, int(places[group, right + 1])
-                    span = levels[right + 1] - levels[left + 1]
-                    q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
-                    known = errors[group]
-                    before, after = known.get(left, {}), known.get(right, {})
-                    keys = before.keys() | after.keys()
-                    known[place] = {key: (1.0 - q) * before.get(key, 0.0) + q * after.get(key, 0.0) for key in keys}
-                    if first > final:  # no candidate lies between its neighbours
-                        places[group, place + 1] = final
-                        continue
-                    asked.append((group, place))
-                    targets.append(RankTarget(q, group, first, final))
-            # A level without targets was paid for as well, and the schedule expects a question.
-            targets = targets or [RankTarget(0.5, 0, last, last)]
-            question, loss = self._question(scale, targets, break_ties=several), self.losses[depth]
-            assert isinstance(loss, PureLoss | BoundedRangeLoss)
-            for group, place in asked:
-                errors[group][place][place] = 1.0 / question.way.eta(question, loss, self.curator.setting)
-            releases.append(measure(question))
-            for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
-                places[group, place + 1] = (int(whole) << TIE_BITS) + int(below) if several else int(whole)
-        steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
-        scales = [[tuple(known[place].values()) for place in range(len(self.levels))] for known in errors]
-        return np.vectorize(scale.value, otypes=[np.float64])(steps), scales, releases
-
-    def _end(self, q: float, steps: Scale | GridSteps, up: bool, rows: float) -> Quantiles:
-        """Return the question for an end of a quantile's interval in every group, with this many artificial rows."""
-        made_up = {"above" if up else "below": rows}
-        targets = [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)]
-        return self._question(steps, targets, end=True)
+    def draws(self) -> QuantileDraws:
+        """How its quantiles are drawn."""
+        (scale,), (place,) = self.scales, self.places
+        candidates = Scale(scale.low, scale.high, self.step)
+        return QuantileDraws(
+            self.curator.space, place, candidates, tuple(self.sorted_levels), self.groups, self.weights
+        )
 
     def _steps(self, values: Array, *, up: bool) -> GridSteps:
         """Return candidates at geometrically shrinking distances from the values drawn for the groups.
@@ -453,21 +382,21 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         For worst-case intervals it makes the chance of a wrong end small enough. For approximate ones it is h of
         ``quantile_spans``.
         """
-        loss, setting = self._end_loss, self.curator.setting
-        most = self._groups * (STEPS + 1)
-        rows = planning_rows(self.curator, None) * setting.max_rows / self._groups
+        loss, setting, draws = self._end_loss, self.curator.setting, self.draws
+        most = draws.number * (STEPS + 1)
+        rows = planning_rows(self.curator, None) * setting.max_rows / draws.number
         result = {}
         for q in self.sorted_levels:
             for up in (False, True):
-                steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up) if worst else self._scale
-                one = self._end(q, steps, up, 1.0)
+                steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up) if worst else draws.scale
+                one = draws.end(q, steps, up, 1.0)
                 eta = one.way.eta(one, loss, setting)
                 if worst:
                     result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
                 else:
                     sampled = SAMPLING * math.sqrt(setting.max_rows * rows * q * (1.0 - q))
                     result[q, up] = max(REACH * -math.log1p(-level) / eta, sampled)
-                if one.way.eta(self._end(q, steps, up, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
+                if one.way.eta(draws.end(q, steps, up, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
                     spent = self.guarantee.epsilon
                     raise ArgumentError("epsilon", spent, "a larger one for an interval, or interval=None")
         return result
@@ -479,11 +408,11 @@ class AnyQuantileRequest(ColumnRequest[Result]):
 
         Those of worst-case intervals are moved so that each interval contains its value.
         """
-        ends, releases = {False: result.copy(), True: result.copy()}, []
+        draws, ends, releases = self.draws, {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
             place = self.sorted_levels.index(q)
-            steps = self._steps(result[:, place], up=up) if worst else self._scale
-            releases.append(measure(self._end(q, steps, up, made_up)))
+            steps = self._steps(result[:, place], up=up) if worst else draws.scale
+            releases.append(measure(draws.end(q, steps, up, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
             if not worst:
                 ends[up][:, place] = values

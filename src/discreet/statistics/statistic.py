@@ -396,8 +396,8 @@ class Statistic(Answer):
             shown = _round_values(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
         labels = [self.groups, getattr(self, "labels", None), getattr(self, "bin_labels", None)]
-        labelled = any(one is not None for one in labels) and 0 < np.size(self.value) <= MOST_SHOWN
-        shown = str(_round_values(self.to_dict())) if labelled else super()._shown()
+        labelled = any(one is not None for one in labels) and np.size(self.value) > 0
+        shown = _show_first(self.to_dict(), MOST_SHOWN) if labelled else super()._shown()
         if self._kind == "amount" or kinds <= {"linear"}:
             return shown
         if len(scales) == 1 and kinds == {"date"}:
@@ -415,6 +415,29 @@ def group_facts(groups: Groups | None) -> dict[str, Any]:
 def to_own_units(values: Array, scales: Sequence[ColumnScale]) -> Array:
     """Convert values, whose last axis is the columns, to the columns' own units."""
     return np.stack([scale.to_own(values[..., j]) for j, scale in enumerate(scales)], axis=-1)
+
+
+def _show_first(values: dict[Any, Any], most: int) -> str:
+    """Return the first numbers of a result of ``to_dict``, with their labels, and how many more there are.
+
+    >>> _show_first({"a": {"x": 1.0, "y": 2.0}, "b": {"x": 3.0, "y": 4.0}}, 3)
+    "{'a': {'x': 1.0, 'y': 2.0}, 'b': {'x': 3.0}} and 1 more"
+    """
+
+    def take(part: Any, left: int) -> tuple[Any, int, int]:
+        """Return what is shown of a part, how many numbers that is, and how many there are."""
+        if not isinstance(part, dict):
+            return part, min(left, 1), 1
+        shown, used, every = {}, 0, 0
+        for label, one in part.items():
+            kept, here, there = take(one, left - used)
+            used, every = used + here, every + there
+            if here:
+                shown[label] = kept
+        return shown, used, every
+
+    shown, used, every = take(_round_values(values), most)
+    return f"{shown} and {every - used} more" if every > used else str(shown)
 
 
 def _round_values(values: Any) -> Any:

@@ -245,6 +245,10 @@ class Category:
             fill = seen[category_key(fill)]
         set_fields(self, values=values, missing=missing, fill=fill, other=other)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain values, which are the arguments of a ``Category``."""
+        return {"values": list(self.values), "missing": self.missing, "fill": self.fill, "other": self.other}
+
     @cached_property
     def _codes(self) -> dict[Hashable, int]:
         codes: dict[Hashable, int] = {category_key(value): code for code, value in enumerate(self.values)}
