@@ -11,16 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from effort import LONG
+from short_fits import shorter_synthesis
 
 ROOT = Path(__file__).parents[1]
 
 
 def run(script, folder, monkeypatch, capsys):
-    """Return what a script prints: in a long run as a user would run it, in a short one without another process."""
+    """Return what a script prints: in a long run as a user would run it, in a short one without another process, and a shorter fit."""
     if LONG:
         return subprocess.run([sys.executable, script, folder], check=True, capture_output=True, text=True).stdout
     monkeypatch.setattr(sys, "argv", [str(script), str(folder)])
-    runpy.run_path(str(script), run_name="__main__")
+    with shorter_synthesis():
+        runpy.run_path(str(script), run_name="__main__")
     return capsys.readouterr().out
 
 

@@ -34,6 +34,7 @@ from discreet.cli.printing import CommandOutput, OutputTable  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
 from discreet.scales import ColumnScale  # noqa: E402
 from effort import LONG, size  # noqa: E402
+from short_fits import shorter_synthesis  # noqa: E402
 from still_chains import still_chains  # noqa: E402
 
 LINES = re.compile(r"[\u2500-\u259f]|\x1b")
@@ -52,6 +53,12 @@ def folder(made, tmp_path, monkeypatch):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _shorter_fits():
+    with shorter_synthesis():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
 
 import discreet as dp  # noqa: E402
-from cli_folder import SCHEMA, Ran, make_folder, people, write_csv  # noqa: E402
+from cli_folder import SCHEMA, Ran, command_line, make_folder, people, write_csv  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
 from effort import measured, size  # noqa: E402
 from public_calls import limited  # noqa: E402
@@ -174,10 +174,10 @@ def test_every_command_has_a_line():
 
 
 def run(words: list[str]) -> Ran:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     with limited(SECONDS):
-        return Ran(CliRunner().invoke(application(fancy=False), words, prog_name="discreet"))
+        return Ran(CliRunner().invoke(command_line(), words, prog_name="discreet"))
 
 
 def spends() -> list[str]:

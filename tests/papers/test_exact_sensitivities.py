@@ -121,7 +121,10 @@ def worst(statistic, n, d, norm, relation):
     return result
 
 
-@together(("n", "d"), [(1, 1), (2, 1), (5, 1), (2, 2), (3, 2), (4, 3), (3, 5)])
+SHAPES = [(1, 1), (2, 1), (5, 1), (3, 2), (2, 3), (2, 2), (4, 3), (3, 5)]  # of tables: n rows, d columns
+
+
+@together(("n", "d"), size(SHAPES[:5], SHAPES))
 @together("norm", ["l1", "l2"])
 @together("name", CASES)
 def test_some_neighbours_are_exactly_so_far_apart_and_none_farther(name, norm, n, d):

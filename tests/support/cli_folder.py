@@ -6,11 +6,13 @@ import csv
 import json
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from typer.testing import CliRunner
+from click.testing import CliRunner
+from typer.main import get_command
 
 import discreet as dp
 from discreet.cli.app import application
@@ -71,9 +73,15 @@ class Ran:
         return re.search(rf"(?<![\d.]){rows}(?![\d.])", self.printed) is not None
 
 
+@cache
+def command_line() -> Any:
+    """Return the whole command line, which takes longer to build than most commands to run."""
+    return get_command(application(fancy=False))
+
+
 def discreet(line: str, *more: str) -> Ran:
     """Run a command in this process, its output not a terminal."""
     words = shlex.split(line)
-    ran = Ran(CliRunner().invoke(application(fancy=False), [*words, *more], prog_name="discreet"))
+    ran = Ran(CliRunner().invoke(command_line(), [*words, *more], prog_name="discreet"))
     assert ran.error is None or isinstance(ran.error, SystemExit), ran.error  # never an error that nobody caught
     return ran

@@ -12,11 +12,11 @@ __all__ = ["shorter_synthesis"]
 
 
 @contextmanager
-def shorter_synthesis() -> Iterator[None]:
+def shorter_synthesis(sweeps: int = 80, chains: int = 1500) -> Iterator[None]:
     """Make fits shorter within; ``make audit`` has them at full length."""
     kept = pairwise_model.SWEEPS, pairwise_model.CHAINS
     if not LONG:
-        pairwise_model.SWEEPS, pairwise_model.CHAINS = 80, 1500
+        pairwise_model.SWEEPS, pairwise_model.CHAINS = sweeps, chains
     try:
         yield
     finally:
