@@ -32,9 +32,10 @@ from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.objectives.minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
 from discreet.queries.objectives.solver import MarginProblem, tolerance
 from discreet.records import Block, as_records
+from effort import size
 
 LOSSES = [Logistic(), HuberHinge(0.5)]
-DRAWS = 8_000
+DRAWS = size(4_000, 8_000)
 SLACK = math.sqrt(math.log(1e10) / (2 * DRAWS))  # Hoeffding: one false alarm in 1e10 tests
 
 
@@ -51,13 +52,13 @@ def minima(loss, v, weights, ridge, noise):
             return theta
         h = np.einsum("ni,ij,ik->njk", weights * loss.curvature(theta @ v.T), v, v) + ridge * np.eye(v.shape[1])
         step = np.linalg.solve(h, g[..., None])[..., 0]
-        size, before = np.ones(len(theta)), np.linalg.norm(g, axis=1)
+        length, before = np.ones(len(theta)), np.linalg.norm(g, axis=1)
         for _ in range(40):
-            longer = np.linalg.norm(gradient(theta - size[:, None] * step), axis=1) > before * (1 - 0.1 * size) + 1e-12
+            longer = np.linalg.norm(gradient(theta - length[:, None] * step), axis=1) > before * (1 - 0.1 * length) + 1e-12
             if not longer.any():
                 break
-            size[longer] /= 2.0
-        theta = theta - size[:, None] * step
+            length[longer] /= 2.0
+        theta = theta - length[:, None] * step
     raise AssertionError("no minimum")
 
 
