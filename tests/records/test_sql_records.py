@@ -770,6 +770,7 @@ def test_tables_are_found_by_their_names(kind, tmp_path, request):
             as_records(Table(location, wrong), schema=numbers("x"))
 
 
+@pytest.mark.usefixtures("kept")
 def test_nothing_but_reading_can_run(database, tmp_path):
     rows = pa.table({"a": [1.0]})
     for table in (database.table(rows), stored(rows, tmp_path / "t.duckdb")):
@@ -785,6 +786,7 @@ def test_nothing_but_reading_can_run(database, tmp_path):
         assert summed(as_records(table, schema=numbers("a"))).tolist() == [1.0]
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_servers_habits_change_no_category(database):
     database.run(
         "CREATE TABLE t (a float8, s text)",
@@ -997,6 +999,7 @@ def test_records_of_a_table_can_be_pickled(kind, written):
     assert repr(again) == repr(records)
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_table_that_grows_raises_nothing(database):
     table = database.table(pa.table({"a": [1.0, 2.0], "u": [1, 2]}))
     records = as_records(table, schema=numbers("a"), unit="u", max_rows=1)
