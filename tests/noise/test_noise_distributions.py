@@ -161,7 +161,7 @@ def test_uniform_integers_up_to_a_large_end(seeded):
 
 @pytest.mark.parametrize("x", [0.01, 0.6931471805599453, 1.0, 6.5])
 def test_bernoulli_exp(seeded, x):
-    bits, many = seeded(10), size(4_000, 20_000)
+    bits, many = seeded(10), size(2_000, 20_000)
     assert binomial_p(sum(bernoulli_exp(x, bits) for _ in range(many)), many, math.exp(-x)) > FALSE_ALARM
 
 
