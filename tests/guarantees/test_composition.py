@@ -52,7 +52,7 @@ def random_losses(rng: np.random.Generator, kinds: str) -> list:
     return losses
 
 
-@pytest.mark.parametrize("seed", range(size(5, 25)))
+@pytest.mark.parametrize("seed", size([0, 1, 3], range(25)))
 def test_exact_agrees_with_dp_accounting_on_random_compositions(seed):
     rng = np.random.default_rng(seed)
     losses = random_losses(rng, ["GL", "LL", "GLL", "GGL", "GG"][seed % 5])
@@ -92,7 +92,7 @@ def test_exact_is_right_for_repeated_randomised_response(epsilon0, count):
             assert ours.delta(epsilon) <= truth * 1.02 + 2e-12
 
 
-@pytest.mark.parametrize(("epsilon0", "count"), [(1e-3, 10**6), (0.00577, 30_000), (0.003, 90_000)])
+@pytest.mark.parametrize(("epsilon0", "count"), [(1e-3, 10**6), (0.00577, 30_000), (0.003, 90_000)][: size(2, 3)])
 def test_long_compositions_never_fall_below_the_truth(epsilon0, count):
     """The rounding of a k-fold convolution grows with k; once it was not charged, and δ came out negative."""
     heads = np.arange(count + 1)

@@ -244,7 +244,7 @@ def test_the_bounded_range_curve_is_the_envelope_of_its_worst_cases(width):
     """Two log-ratios t and t − ε, and mixtures with a third in between: never above; at the best t, equal."""
     loss = BoundedRangeLoss(width)
     pairs = []
-    for t in np.linspace(1e-6, width - 1e-6, 801):
+    for t in np.linspace(1e-6, width - 1e-6, size(401, 801)):
         p = (math.exp(width) - math.exp(t)) / math.expm1(width)
         pairs.append(two_points(p, p * math.exp(-t)))
     for epsilon in EPSILONS:

@@ -132,7 +132,7 @@ class TestDraws:
     def test_draws_have_the_law(self, seeded):
         rows, bits = [0.0, 1.0, 1.0, 1.0], seeded(5)
         mechanism = coin()
-        drawn = [mechanism.draw(rows, bounds=(0, 1), epsilon=4.0, bits=bits) for _ in range(size(500, 1000))]
+        drawn = [mechanism.draw(rows, bounds=(0, 1), epsilon=4.0, bits=bits) for _ in range(size(300, 1000))]
         sums = log_likelihood(as_rows(rows), CANDIDATES).sum(axis=0)
         noise = np.exp(softmax_logs(drawn[0].rate * sums))
         counts = np.bincount([one.index for one in drawn], minlength=9)

@@ -123,7 +123,7 @@ class TestCandidates:
         rows = [0.0, 0.0, 1.0]
         drawn = [
             dm.exponential(counts, rows, VALUES, bounds=(0, 2), sensitivity=1.0, epsilon=EPSILON, bits=bits).index
-            for _ in range(size(350, 700))
+            for _ in range(size(200, 700))
         ]
         noise = np.exp(log_law(counts, REPLACE)(rows))
         assert chi_square_p(np.bincount(drawn, minlength=3), noise) > FALSE_ALARM
@@ -142,7 +142,7 @@ class TestInterval:
                 dm.exponential_on_interval(
                     self.near, rows, 0, 3, cells=cells, bounds=(0, 2), sensitivity=1.0, epsilon=EPSILON, bits=bits
                 ).value
-                for _ in range(size(350, 700))
+                for _ in range(size(200, 700))
             ]
         )
         points = (np.arange(cells) + 0.5) / 2

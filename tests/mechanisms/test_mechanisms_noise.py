@@ -20,6 +20,7 @@ from discreet.noise import LaplaceNoise
 from discreet.queries.functions.perturbations import OutputPerturbation
 from discreet.queries.functions.user_functions import UserFunction
 from discreet.records import Block
+from effort import size
 
 VALUES = (-7.0, 0.0, 1.0, 9.0)  # some outside of [0, 1]
 
@@ -155,8 +156,8 @@ class TestResults:
 
     @pytest.mark.parametrize(("norm_", "delta"), [("l2", 0.0), ("l1", 0.0), ("l2", 1e-5), ("l1", 1e-5)])
     def test_a_release_is_near_and_its_interval_holds_it(self, norm_, delta):
-        inside = 0
-        for seed in range(60):
+        inside, runs = 0, size(30, 60)
+        for seed in range(runs):
             answer = dm.output_perturbation(
                 lambda rows: rows.mean(axis=0),
                 np.full((50, 2), 0.25),
@@ -171,7 +172,7 @@ class TestResults:
             )
             low, high = answer.interval(0.9)
             inside += ((low < 0.25) & (high > 0.25)).sum()
-        assert abs(inside - 108) < 6.2 * math.sqrt(120 * 0.09)
+        assert abs(inside - 2 * runs * 0.9) < 6.2 * math.sqrt(2 * runs * 0.09)
 
     def test_the_question_is_named_for_the_ledger(self):
         answer = dm.output_perturbation(len, [0.5], bounds=(0, 1), sensitivity=1.0, output=(0, 9), epsilon=1.0)

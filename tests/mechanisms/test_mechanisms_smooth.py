@@ -24,6 +24,7 @@ from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedia
 from discreet.queries.functions.smooth_noise import FLOOR, SmoothFunction
 from discreet.queries.functions.user_functions import UserFunction
 from discreet.records import Box
+from effort import size
 from goodness import binomial_p, chi_square_p
 from together import together
 
@@ -243,13 +244,14 @@ class TestSmoothMedian:
         loss = PureLoss(1.0) if noise.pure else ApproximateLoss(1.0, 1e-3)
         rows, bits = as_rows([2.0] * 61), quiet_bits(11)
         setting = open_rows(rows, bounds=(LOW, HIGH)).setting
-        drawn = np.concatenate([draw_plan(way.plan_rows(loss, setting), rows, bits) for _ in range(800)])
+        many = size(400, 800)
+        drawn = np.concatenate([draw_plan(way.plan_rows(loss, setting), rows, bits) for _ in range(many)])
         alpha, beta = noise.rates(1.0, loss.failure, 0.5)
         _, bound = way.bounded(rows, alpha, beta)
         for level in (0.2, 0.5):
             half = bound / alpha * float(noise.quantile(np.array(level)))
             assert half < 2.0
-            assert binomial_p(int((np.abs(drawn - 2.0) <= half).sum()), 800, level) > FALSE_ALARM
+            assert binomial_p(int((np.abs(drawn - 2.0) <= half).sum()), many, level) > FALSE_ALARM
 
     def test_it_is_near_where_rows_are_close(self):
         rows = np.random.default_rng(0).normal(50.0, 5.0, 20_001)

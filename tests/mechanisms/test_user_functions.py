@@ -11,6 +11,7 @@ import traceback
 import warnings
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
 from pathlib import Path
 
 import dask.array
@@ -26,6 +27,7 @@ from discreet.queries.bound import Bound
 from discreet.queries.functions.user_functions import WhileOwnCodeRuns
 from discreet.queries.models.model_query import GuardedQuery
 from discreet.records import Block
+from effort import size
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -191,8 +193,10 @@ class TestModels:
     def test_a_row_on_which_it_fails_contributes_nothing(self, fault):
         np.testing.assert_array_equal(fit(FAULTS[fault], some_rows(60)), expected("array", 60))
 
-    @pytest.mark.parametrize("fault", ["masked", "a subclass that lies", "exit", "interrupt", "lazy"])
-    @pytest.mark.parametrize("kind", ["threads", "dask"])
+    @pytest.mark.parametrize(
+        ("fault", "kind"),
+        [*product(["exit", "masked", "lazy", "a subclass that lies", "interrupt"], ["threads", "dask"])][:: size(3, 1)],
+    )
     def test_on_threads_and_on_workers(self, fault, kind):
         count = MANY if kind == "threads" else 900
         np.testing.assert_array_equal(fit(FAULTS[fault], held(kind, some_rows(count))), expected(kind, count))

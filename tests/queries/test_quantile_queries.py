@@ -126,8 +126,13 @@ def test_intervals_share_the_cost(relation):
     assert 0.9 <= result <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize("q", [0.0, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize(
+    ("q", "relation"),
+    size(
+        [(0.0, ADD), (0.5, REPLACE), (0.8, ADD), (1.0, REPLACE)],
+        [*itertools.product([0.0, 0.5, 0.8, 1.0], [ADD, REPLACE])],
+    ),
+)
 def test_weights(q, relation):
     query = Quantiles(
         dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (RankTarget(q, 0, 0, 2),), weights=(1, 2.0)

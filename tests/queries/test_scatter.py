@@ -19,7 +19,7 @@ from discreet.queries.bound import Setting
 from discreet.queries.moments.scatter import Scatter, ScatterNoise
 from discreet.records import as_records
 from discreet.statistics.request import Request
-from effort import size
+from effort import crossed, size
 from goodness import often
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
@@ -165,10 +165,9 @@ def climb(d, n, relation, norm, rng):
     return best
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize(("d", "n"), [(2, 3), (4, 6)])
-def test_no_climb_gets_above_the_claim(d, n, relation, norm):
+@pytest.mark.parametrize(("shape", "relation", "norm"), crossed([(2, 3), (4, 6)], [ADD, REPLACE], NORMS))
+def test_no_climb_gets_above_the_claim(shape, relation, norm):
+    d, n = shape
     rng = np.random.default_rng(d * n)
     result = max(climb(d, n, relation, norm, rng) for _ in range(size(3, 5)))
     assert result <= claimed(d, norm, relation, rows=n) * (1.0 + 1e-12)

@@ -661,7 +661,7 @@ def test_a_view_has_the_ledger_the_name_and_the_unit(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "relation", "limit"),
     pairwise(
-        ["numpy", "pandas", "polars", "arrow", "parquet folder", "dask data frame"],
+        ["numpy", "pandas", "parquet folder", "dask data frame", *size([], ["polars", "arrow"])],
         ["replace-one", "add-remove"],
         [None, 2],
     ),

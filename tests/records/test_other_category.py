@@ -16,6 +16,7 @@ from discreet.queries.counts.count_queries import Count
 from discreet.records import Category, Number, Schema, Table, as_records
 from discreet.records.cells import GAPS, is_gap
 from discreet.records.sources import databases
+from effort import size
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 arrow_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
@@ -248,7 +249,8 @@ def test_other_is_a_category_like_any_other():
     assert states["as declared"] == pytest.approx(8000, abs=1)
     assert states["gap"] == pytest.approx(2000, abs=1)
     assert states["unreadable"] == pytest.approx(0, abs=1)
-    model = dp.TableMixture(2, schema=schema, epsilon=50.0, delta=1e-6, random_state=0).fit(frame.dropna())
+    how = {"epsilon": 50.0, "delta": 1e-6, "random_state": 0} | size({"n_steps": 3}, {})
+    model = dp.TableMixture(2, schema=schema, **how).fit(frame.dropna())
     drawn = model.sample(4000)
     assert set(drawn["ward"]) == {"a", "b", "other"}
     assert 0.45 < np.mean(np.asarray(drawn["ward"]) == "other") < 0.55

@@ -70,7 +70,7 @@ def test_every_text_is_read_or_refused(name):
     ended = Counter[bool]()
 
     @settings(
-        max_examples=size(20, 400),
+        max_examples=size(12, 400),
         deadline=None,
         derandomize=True,
         database=None,

@@ -35,7 +35,7 @@ def canonical(numbers, code, who):
 ROWS = st.lists(st.tuples(CELLS, CELLS, st.integers(-2, 2), st.integers(0, 2)), max_size=8)
 
 
-@settings(max_examples=size(80, 300), deadline=None)
+@settings(max_examples=size(50, 300), deadline=None)
 @given(ROWS, ROWS, st.randoms(use_true_random=False))
 def test_digests_are_equal_where_multisets_of_rows_are(one, other, chance):
     def digest(rows):

@@ -17,6 +17,7 @@ from array_api_compat import array_namespace, device
 
 from discreet.records import Ball, Block, Box, Category, Date, Number, Records, Schema, as_records
 from discreet.records import Table as Stored
+from effort import size
 from ideal_rows import ideal_rows
 
 Table = dict[str, Any]
@@ -178,7 +179,7 @@ def test_the_same_kernel_gives_the_same_sum_everywhere(source, space):
     assert records.columns == (tuple(table) if records.columns[0] == "c0" else ("x0", "x1", "x2", "x3"))
 
 
-@pytest.mark.parametrize("block_rows", [1, 7, 1000, 4096])
+@pytest.mark.parametrize("block_rows", size([1, 7, 4096], [1, 7, 1000, 4096]))
 def test_blocks_are_cut_as_asked_and_can_be_read_again(source, block_rows):
     records = as_records(source(numbers(200)), space=Box(-1, 1), block_rows=block_rows)
     sizes = [block.x.shape[0] for block in records.blocks()]
@@ -345,7 +346,7 @@ def test_parquet_is_not_read_whole(tmp_path):
     if not Path("/proc/self/status").exists():
         pytest.skip("the peak of memory is read from /proc, which this system does not have")
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    n, d = 2_000_000, 8
+    n, d = size(1_250_000, 2_000_000), 8
     for name, rows in (("small", 10_000), ("large", n)):
         table = pa.table(dict.fromkeys([f"c{j}" for j in range(d)], np.random.default_rng(0).normal(size=rows)))
         # One row group: the worst case.

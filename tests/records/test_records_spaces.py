@@ -54,7 +54,7 @@ def squared_norm(row: list[float]) -> Fraction:
 def rows_for(space: Space, d: int) -> np.ndarray:
     """Return rows that try a bound: extreme ones, rows near the surface, huge and tiny ones."""
     rng = np.random.default_rng(7)
-    n = 300 if d < 20 else 20
+    n = size(120, 300) if d < 20 else 20
     direction = rng.normal(size=(n, d))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     near = 1.0 + rng.integers(-30, 31, (n, 1)) * 2.0**-53

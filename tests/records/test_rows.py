@@ -37,18 +37,17 @@ def hospital(people: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("extra", range(1000, 1003))
-def test_one_more_person_in_a_view_moves_a_sum_by_that_persons_rows(extra, tmp_path):
+def test_one_more_person_in_a_view_moves_a_sum_by_that_persons_rows(tmp_path):
     """Before, the registry's size decided how the view was joined, and so which visit of everybody came first."""
     sums = []
-    for people in (extra, extra + 1):
+    for people in range(1000, 1004):
         path = tmp_path / f"{people}.duckdb"
         with duckdb.connect(str(path)) as connection:
             for statement in hospital(people):
                 connection.execute(statement)
         curator = dp.Curator(Table(path, "joined", per_unit=True), schema=VISITS, neighbors="add-remove")
         sums.append(exact(curator))
-    assert abs(sums[1] - sums[0]) <= 1.0
+    assert np.abs(np.diff(sums)).max() <= 1.0
     assert 400 < sums[0] < 600  # about half of the persons' visits are the second
 
 

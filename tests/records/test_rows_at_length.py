@@ -250,15 +250,15 @@ def postgresql_view(rng: np.random.Generator, rows: list[Row], kind: str, place:
 
 
 SOURCES: dict[str, tuple[Callable[..., Any], int, int]] = {  # with the number of pairs, in short and at length
-    "array of objects": (objects, 6, 1500),
-    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 6, 1500),
-    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 6, 1500),
+    "array of objects": (objects, 4, 1500),
+    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 4, 1500),
+    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 4, 1500),
     "arrow": (lambda rng, rows, kind, place: arrow(rows, kind), 12, 1500),
-    "CSV file": (csv_file, 5, 1000),
-    "Parquet folder": (parquet_folder, 5, 1000),
-    "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 4, 400),
-    "Arrow file": (arrow_file, 4, 400),
-    "Dask data frame": (dask_frame, 3, 300),
+    "CSV file": (csv_file, 4, 1000),
+    "Parquet folder": (parquet_folder, 4, 1000),
+    "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 3, 400),
+    "Arrow file": (arrow_file, 3, 400),
+    "Dask data frame": (dask_frame, 2, 300),
     "Spark data frame": (spark_frame, 2, 30),
     "DuckDB table": (duckdb_table, 3, 400),
     "DuckDB view": (duckdb_view, 3, 400),

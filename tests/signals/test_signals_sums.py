@@ -37,7 +37,7 @@ from discreet.queries.series.operators import convolve
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.signals import Identity, Picked, PrefixSums, Series, Steps, Stream, Toeplitz, running_sum
 from discreet.signals.running_sum import METHODS
-from effort import size
+from effort import crossed, size
 
 SIZES = (1, 2, 3, 5, 8)
 
@@ -146,9 +146,11 @@ def collected(data, operator, **declared):
     return query.collect(curator._records, curator.setting), curator.setting.sensitivity(query, "l2"), series
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("persons", [False, True], ids=["event", "user"])
-@pytest.mark.parametrize("operator", [Identity(4), square_root(4).operator, Tree(4)], ids=lambda o: o.name)
+@pytest.mark.parametrize(
+    ("operator", "persons", "relation"),
+    crossed([Identity(4), square_root(4).operator, Tree(4)], [False, True], ["add-remove", "replace-one"]),
+    ids=lambda one: getattr(one, "name", str(one)),
+)
 def test_neighbouring_long_data_sets_are_no_farther_apart_than_proved(operator, persons, relation):
     rng = np.random.default_rng(5)
     schema = dp.Schema(
@@ -255,13 +257,13 @@ def test_a_person_costs_as_many_events_as_count():
 def test_the_noise_at_every_step_has_the_stated_deviation(method, seeded):
     times = np.repeat(np.arange(6.0) + 0.5, [5, 0, 3, 9, 1, 2])
     truth = np.cumsum([5, 0, 3, 9, 1, 2])
-    bits, runs = seeded(11), 120
+    bits, runs = seeded(11), size(60, 120)
     errors = []
     for _ in range(runs):
         result = running_sum(times, time=0, steps=6, epsilon=2.0, bounds=(0, 6), method=method, bits=bits)
         errors.append((result.value - truth) / result.std)
     squares = (np.array(errors) ** 2).sum(axis=0)
-    # Six chi-squares of 120 degrees of freedom, two-sided: a false alarm of at most 1e-9 together.
+    # Six chi-squares of as many degrees of freedom as runs, two-sided: a false alarm of at most 1e-9 together.
     assert np.all(chi2.ppf(FALSE_ALARM / 12, runs) < squares)
     assert np.all(squares < chi2.isf(FALSE_ALARM / 12, runs))
     assert result.guarantee is None
