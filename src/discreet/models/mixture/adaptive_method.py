@@ -1,5 +1,8 @@
 """``Adaptive``: fits a Gaussian mixture in three phases: one Gaussian, a search for clusters, and the mixture.
 
+Where covariances would be noise, clusters that are apart are looked for within the first phase (``look``), and measured
+with what is left (``measure_apart``). Where none are seen, nothing but the price of the look changes.
+
 How the phases share the budget is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
 """
 
