@@ -6,12 +6,15 @@ Every function here is total: it accepts whatever finite numbers a release holds
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
+from discreet.noise import GaussianNoise
 
 Array = NDArray[np.float64]
 
@@ -35,6 +38,15 @@ def count_noise(budget: float, neighbors: Neighbors) -> float:
     (2.828, 2.0)
     """
     return math.sqrt((2.0 if neighbors is Neighbors.REPLACE_ONE else 1.0) / budget)
+
+
+def mean_release(releases: Sequence[Release]) -> Release:
+    """Return the mean of releases of one question, weighted by precision, with its smaller noise, as a release."""
+    variances = np.array([release.noise.variance for release in releases if release.noise is not None])
+    precision = 1.0 / variances
+    value = precision @ np.array([release.value for release in releases]) / precision.sum()
+    noise = GaussianNoise(1.0 / math.sqrt(precision.sum()))
+    return replace(releases[0], value=value, noise=noise, provenance="simulated")
 
 
 def released_rows(release: Release, counts: str = "counts") -> float:

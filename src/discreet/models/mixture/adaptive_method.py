@@ -1,5 +1,8 @@
 """``Adaptive``: fits a Gaussian mixture in three phases: one Gaussian, a search for clusters, and the mixture.
 
+Where covariances would be noise, clusters that are apart are looked for within the first phase (``look``), and measured
+with what is left (``measure_apart``). Where none are seen, nothing but the price of the look changes.
+
 How the phases share the budget is a function of public numbers: ε, δ, d, K, and the number of rows where it is public.
 """
 
@@ -25,7 +28,8 @@ from discreet.models.mixture.histogram_start import start_at_peaks
 from discreet.models.mixture.joint_release import Prior
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
-from discreet.models.noisy_sums import count_noise, released_rows
+from discreet.models.mixture.round_components import RoundComponents
+from discreet.models.noisy_sums import count_noise, mean_release, released_rows
 from discreet.queries.moments.components import Components
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
@@ -51,6 +55,14 @@ MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
 MOST_GROWN = 1.25  # relative to the number of components that is permitted
+# A look for clusters that are apart, after half of phase 1, where otherwise phase 1 would have more than FAINT of the
+# budget: shares of the budget for Lloyd steps and for sizes, and the noise of a centre above which there is none
+FAINT, MOST_FAINT, LOOK, SIZING, MOST_LOOK_ERROR = 0.3, 0.8, 0.1, 0.07, 2.0
+COARSE, LEAST_REACH, FIRST_STEPS = (
+    0.3,
+    1.5,
+    0.2,
+)  # share of what is left for the coarse one of two measurements; least R²/d of both
 GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
 
 
@@ -77,8 +89,8 @@ class Adaptive(Method[Components]):
     metric : tuple of float, optional
     spectral : bool
         See ``OneGaussian``.
-    searches, grows, uses_histogram : bool
-        Whether there may be a search, growth, and a histogram as the search.
+    searches, grows, uses_histogram, looks : bool
+        Whether there may be a search, growth, a histogram as the search, and a look for clusters within phase 1.
 
     Attributes
     ----------
@@ -89,8 +101,8 @@ class Adaptive(Method[Components]):
     difficulty : float
         The cost, in nats, of the noise on the covariance of one Gaussian, if one release had all of the budget.
     is_single : bool
-        Whether only one Gaussian is fitted: because K = 1, or because the means of a mixture would be dominated by
-        noise.
+        Whether all components are one Gaussian unless a look has found clusters: because K = 1, or because the means of
+        a mixture would be dominated by noise.
     first : float
         The share of the budget of phase 1.
     """
@@ -107,6 +119,7 @@ class Adaptive(Method[Components]):
     searches: bool = True
     grows: bool = True
     uses_histogram: bool = True
+    looks: bool = True
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -171,6 +184,35 @@ class Adaptive(Method[Components]):
         d = self.shape.dimension
         return d <= MANY_COLUMNS and self.difficulty <= WORTHWHILE * d
 
+    def is_faint(self, rows: float) -> bool:
+        """Return whether with so many rows covariances would be noise, while means could be seen."""
+        ratio = self.rows / rows
+        noise = self.mean_noise * ratio**2
+        return noise <= MOST_FAINT and (1.5 * math.sqrt(self.difficulty) * ratio > FAINT or noise > HOPELESS)
+
+    @property
+    def rounds(self) -> int:
+        """The number of releases of phase 1."""
+        return self.steps if self.is_single else ROUNDS
+
+    @property
+    def has_look(self) -> bool:
+        """Whether clusters are looked for after half of the rounds of phase 1, which would have most of the budget."""
+        few = self.count == 1 or self.rounds < 3 or self.has_histogram
+        return self.looks and not few and self.is_faint(self.rows) and self._look_error <= MOST_LOOK_ERROR
+
+    @property
+    def may_look(self) -> bool:
+        """Whether there may be a look after phase 1, where there are fewer rows than planned for."""
+        searches = self.search_steps > 0 and not (self.has_histogram or self.has_growth)
+        return self.looks and self.size.units is None and searches and self.steps > 2
+
+    @property
+    def _look_error(self) -> float:
+        """The noise of a centre in a Lloyd step of the look, relative to the spread of its cluster."""
+        noise = count_noise(LOOK * self.budget / usual_steps(self.count), self.neighbors)
+        return relative_noise(noise, self.shape.dimension) * self.count / self.rows
+
     def default_steps(self) -> int:
         """Return the number of steps that suits the budget: more steps where there is less noise."""
         return ROUNDS if self.is_single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
@@ -178,6 +220,12 @@ class Adaptive(Method[Components]):
     @property
     def shares(self) -> list[float]:
         """Growing shares in phase 1, equal shares in the search and in phase 2; twice as much for twice as many."""
+        if self.has_look:
+            rest, half = 1.0 - LOOK - SIZING, self.rounds // 2
+            rounds = growing_shares(rest * self.first, self.rounds)
+            look = [self.search_share] * self.search_steps + [SIZING]
+            steps = [] if self.is_single else [rest * (1.0 - self.first) / self.steps] * self.steps
+            return rounds[:half] + look + rounds[half:] + steps
         if self.is_single:
             return growing_shares(self.first, self.steps)
         search = [self.search_share] * self.search_steps
@@ -186,7 +234,9 @@ class Adaptive(Method[Components]):
 
     @property
     def earlier(self) -> Adaptive | None:
-        """The method of the version before: without a histogram, then also without growth, then without a search."""
+        """The method of the version before: without a look, a histogram, growth, a search, one after the other."""
+        if self.has_look:
+            return replace(self, looks=False)
         if self.has_histogram:
             return replace(self, uses_histogram=False)
         if self.has_growth:
@@ -211,6 +261,8 @@ class Adaptive(Method[Components]):
 
         Where it is not, there may be many more than the guess, and a search that sees nothing costs little.
         """
+        if self.has_look:
+            return usual_steps(self.count)
         if self.is_single or not self.searches:
             return 0
         if self.has_histogram:
@@ -232,6 +284,8 @@ class Adaptive(Method[Components]):
     @property
     def search_share(self) -> float:
         """The share of the budget of one step of the search."""
+        if self.has_look:
+            return LOOK / usual_steps(self.count)
         return self._whole_search / (1 if self.has_histogram else usual_steps(self.count))
 
     @property
@@ -242,7 +296,7 @@ class Adaptive(Method[Components]):
     @property
     def has_growth(self) -> bool:
         """Whether components grow from few: ten or more, not many more than the budget permits, and no histogram."""
-        may_grow = self.grows and not (self.is_single or self.has_histogram)
+        may_grow = self.grows and not (self.is_single or self.has_histogram or self.has_look)
         return may_grow and LEAST_GROWN <= self.count <= MOST_GROWN * self.permitted
 
     @property
@@ -263,6 +317,8 @@ class Adaptive(Method[Components]):
     @property
     def step_share(self) -> float:
         """The share of the budget of one step of phase 2."""
+        if self.has_look:
+            return (1.0 - LOOK - SIZING) * (1.0 - self.first) / self.steps
         return (self._after_search - GROWTH_STEPS * math.fsum(self.growth_shares)) / self.steps
 
     @property
@@ -274,21 +330,114 @@ class Adaptive(Method[Components]):
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
         """Find one Gaussian, then clusters, and improve them by EM."""
-        counted, rounds = self.size.rows is None, self.steps if self.is_single else ROUNDS
+        counted, before = self.size.rows is None, self.rounds // 2 if self.has_look else self.rounds
         one = OneGaussian(self.shape, self.clipping, self.neighbors, counted, self.metric, self.spectral)
-        start = one.initialize(space.dimension, rng)
-        base, releases = expectation_maximization(one, start, space, islice(measures, rounds))
+        base, releases = expectation_maximization(
+            one, one.initialize(space.dimension, rng), space, islice(measures, before)
+        )
         rows = released_rows(releases[-1])
-        if self.is_single:
+        found = start = None
+        if self.has_look or (self.may_look and self.is_faint(rows)):
+            found, start, more = self.look(base, rows, space, rng, measures)
+            releases += more
+        if found is not None:
+            result, more = self.measure_apart(found, base, rows, space, measures, self.shares[len(releases) :])
+            return self._finish(result, rows), releases + more
+        if self.has_look:
+            base, more = expectation_maximization(one, base, space, islice(measures, self.rounds - before))
+            rows, releases = released_rows(more[-1]), releases + more
+        single = self.is_single
+        if start is not None and self.mean_noise * (self.rows / rows) ** 2 > HOPELESS:
+            single, asked = True, [measure(one.query(base, space)) for measure in measures]
+            base, releases = one.maximize(base, mean_release(asked)), releases + asked
+        if single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
-            result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
-        else:
-            found, searched = self.search(base, rows, space, rng, measures)
-            result, more = self.improve(found, base, rows, space, rng, measures)
-            releases += searched + more
-        if self.prior is not None:
-            result = self.prior.mode(rows * result.weights, result.means, result.covariances)
-        return result, releases
+            return self._finish(Components(*(np.repeat(part, self.count, axis=0) for part in parts)), rows), releases
+        if self.has_look:
+            start = spread_over(base, self.count, rng)
+        if start is None:
+            start, more = self.search(base, rows, space, rng, measures)
+            releases += more
+        result, more = self.improve(start, base, rows, space, rng, measures, len(self.shares) - len(releases))
+        return self._finish(result, rows), releases + more
+
+    def _finish(self, components: Components, rows: float) -> Components:
+        """Return the components, or the posterior mode where there is a prior."""
+        if self.prior is None:
+            return components
+        return self.prior.mode(rows * components.weights, components.means, components.covariances)
+
+    def look(
+        self, base: Components, rows: float, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Components | None, Components | None, list[Release]]:
+        """Return round components where clusters are apart, or None; else what phase 2 may start from; the releases.
+
+        Lloyd steps find centres, and one release the size of what is around each (``round_components``).
+
+        Parameters
+        ----------
+        base : Components
+            The Gaussian so far.
+        rows : float
+            Their number, about.
+        space : Box or Ball
+        rng : Generator
+        measures : iterator of callables
+        """
+        releases = list[Release]()
+
+        def measure(question: Question) -> Release:
+            releases.append(next(measures)(question))
+            return releases[-1]
+
+        search = LloydSearch(self.count, self.search_steps, self._search_noise, np.sqrt(np.diag(base.covariances[0])))
+        centers = search.run(base, rows, space, rng, measure)
+        share, several = (SIZING, 1) if self.has_look else (self.step_share, max(round(self.steps * FIRST_STEPS), 1))
+        noise = (self.count / rows) ** 2 / (several * share * self.budget)
+        sizes = RoundComponents.at_centers(centers, search, base, noise)
+        found = sizes.find(
+            lambda question: mean_release([measure(question) for _ in range(several)]), self.neighbors, space
+        )
+        if found is not None or self.has_look:
+            return found, None, releases
+        start = start_at_clusters(centers, search, base, self.shape, self.count, rng)
+        return None, start if start.count >= self.count else spread_over(base, self.count, rng), releases
+
+    def measure_apart(
+        self,
+        start: Components,
+        base: Components,
+        rows: float,
+        space: Box | Ball,
+        measures: Iterator[Step],
+        shares: list[float],
+    ) -> tuple[Components, list[Release]]:
+        """Return clusters that are apart, after two measurements with all that is left of the budget.
+
+        Such clusters need no further steps of EM. Each measurement asks one question several times.
+
+        Parameters
+        ----------
+        start : Components
+        base : Components
+            The Gaussian so far.
+        rows : float
+            Their number, about.
+        space : Box or Ball
+        measures : iterator of callables
+        shares : list of float
+            The shares of the budget that are left.
+        """
+        pool, releases = Pool.empty(start), list[Release]()
+        parts = np.cumsum(shares) / math.fsum(shares)
+        first = min(int(np.searchsorted(parts, COARSE * (1.0 - 1e-9))) + 1, len(shares) - 1)
+        for several in (shares[:first], shares[first:]):
+            mixture = self.mixture(base, rows, self.count, math.fsum(several), 2)
+            mixture = replace(mixture, apart=True, clipping=mixture.clipping.at_least(LEAST_REACH))
+            asked = [measure(mixture.query(pool, space)) for measure in islice(measures, len(several))]
+            pool = mixture.maximize(pool, mean_release(asked)).widened
+            releases += asked
+        return pool.components, releases
 
     def search(
         self, base: Components, rows: float, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -340,6 +489,7 @@ class Adaptive(Method[Components]):
         space: Box | Ball,
         rng: np.random.Generator,
         measures: Iterator[Step],
+        steps: int,
     ) -> tuple[Components, list[Release]]:
         """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
 
@@ -354,14 +504,16 @@ class Adaptive(Method[Components]):
         rng : Generator
             For synthetic rows.
         measures : iterator of callables
+        steps : int
+            Their number.
         """
         pool, releases = Pool.empty(start), list[Release]()
-        mixture = self.mixture(base, rows, self.count, self.step_share, self.steps)
-        ends = sorted({round(part * self.steps) for part in (0.0, *MOVES, 1.0)})
+        mixture = self.mixture(base, rows, self.count, self.step_share, steps)
+        ends = sorted({round(part * steps) for part in (0.0, *MOVES, 1.0)})
         for begin, end in pairwise(ends):
             pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
             releases += more
-            if end < self.steps:
+            if end < steps:
                 pool = move_spare(pool, self.shape, rng)
         return pool.components, releases
 

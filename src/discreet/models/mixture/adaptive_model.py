@@ -51,6 +51,7 @@ POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0  # of the shrinkage
 FAR_NOISIER = 4.0  # ratio v'/v of variances above which the gain is limited to the optimal v/(v + v')
 LEAST_GAIN = 0.02  # that limit is never below
 LEAST_MEAN_FACTOR = 0.3  # before the last step means are shrunk by no more than this, so that components stay apart
+SPREAD_OF_SIZES = 0.01  # variance of the traces of components, relative to their frames, where noise is small
 NARROWEST = 0.05  # least eigenvalue of the expected covariance within components, where that of all rows is I
 NARROWER, MOST_EDGE = 2.5, 0.9  # of √(vd), by which an eigenvalue is below 1 and not shrunk; never where that is more
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
@@ -98,6 +99,15 @@ class Pool:
             0, components, none, 0.0, components.means, none, components.covariances, none, components.covariances
         )
 
+    @property
+    def widened(self) -> Pool:
+        """The pool with each covariance wider by the noise of its mean: rows are so much farther from where it seems.
+
+        A row x of the component has E(x − m̂)(x − m̂)ᵀ = C + v_mean·A.
+        """
+        wider = self.components.covariances + self.mean_noise[:, None, None] * self.frames
+        return replace(self, components=replace(self.components, covariances=wider))
+
 
 def rows_to_divide_by(counts: Array, variance: float, release: Release) -> Array:
     """Return pooled counts, each at least two standard deviations of its noise and a twentieth of (all rows)/K."""
@@ -125,6 +135,9 @@ class AdaptiveMixture(MomentModel[Pool]):
         The total number of steps; the last one shrinks fully.
     narrowest : float
         Lower limit on the eigenvalues of covariances before the last step.
+    apart : bool
+        Whether the components are clusters that are apart, measured in a few releases in which covariances are noise:
+        sizes are shrunk to their mean before clipping is undone, and the shared covariance to ``_closest_shape``.
     """
 
     count: int
@@ -134,6 +147,7 @@ class AdaptiveMixture(MomentModel[Pool]):
     weights: tuple[float, float, float]
     steps: int
     narrowest: float = SMALLEST
+    apart: bool = False
     name: str = "adaptive mixture"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
@@ -179,11 +193,18 @@ class AdaptiveMixture(MomentModel[Pool]):
         if tied:  # Σ w_k E_k[c]E_k[c]ᵀ/R²
             outers = np.broadcast_to(np.einsum("k,kij->ij", rows / rows.sum(), outers), outers.shape)
         first_noise, second_noise = noise_std(release, "first"), noise_std(release, "second")
+        hidden = (first_noise / rows) ** 2  # σ₁²/N²: what noise adds to each entry of the diagonal of an outer product
+        if not tied:
+            outers = outers - hidden[:, None, None] * np.eye(shape.dimension)
+        spreads = np.array([shape.restrict(second - outer) for second, outer in zip(seconds, outers, strict=True)])
+        if self.apart:
+            spreads = self._shrink_traces(spreads, second_noise / per)
         for k, factor in enumerate(components.factors):
             # h = R·E[c/R]/β₁, C, and its mean diagonal entry s
-            shift, own, size = clipping.undo(firsts[k], shape.restrict(seconds[k] - outers[k]))
+            shift, own, size = clipping.undo(firsts[k], spreads[k])
             # h/√(1 − ‖E[c]/R‖²): near the border of the ball the clipped mean responds less and less to a shift
-            shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
+            squared = float(firsts[k] @ firsts[k]) - shape.dimension * hidden[k]
+            shift = shift / math.sqrt(1.0 - min(max(squared, 0.0), 0.98**2))
             inside = clip_to_ball(shift, clipping.radius)  # a mean moves by R at most in one step …
             own = shape.restrict(own + np.outer(shift - inside, shift - inside))  # … and C covers the rest of the shift
             response = clipping.response(size)
@@ -193,6 +214,24 @@ class AdaptiveMixture(MomentModel[Pool]):
                 Estimate(components.means[k] + factor @ inside, shift_std**2),  # m + Lh
                 Estimate(factor @ own @ factor.T, 0.5 * entry_std * entry_std),  # LCLᵀ, v
             )
+
+    def _shrink_traces(self, spreads: Array, noise: Array) -> Array:
+        """Return clipped covariances whose traces are shrunk to their mean, and that to what the frames would have.
+
+        Clipping hides how much larger than its frame a component is, so that undoing it makes the noise of a trace
+        larger, and never smaller.
+        """
+        shape, d = self.shape, self.shape.dimension
+        eye, expected = np.eye(d), float(self.clipping.response().kappa)  # κ
+        traces = np.trace(spreads, axis1=1, axis2=2) * self.clipping.squared / d
+        variances = (noise * self.clipping.squared) ** 2 * 0.5 * shape.size_energy()
+        precision = 1.0 / (variances + SPREAD_OF_SIZES)
+        precision /= precision.sum()
+        away = float(precision @ traces) - expected
+        mean = expected + away * shrinkage_factor(float(precision**2 @ variances), away * away, 1)
+        shrunk = mean + (traces - mean) * shrinkage_factor(variances, (traces - mean) ** 2, 1)
+        change = (np.maximum(shrunk, LEAST_RATIO) - traces) / self.clipping.squared
+        return np.asarray(spreads + change[:, None, None] * eye)
 
     def _pool(
         self, params: Pool, k: int, mean: Estimate, covariance: Estimate, gain: float
@@ -250,11 +289,11 @@ class AdaptiveMixture(MomentModel[Pool]):
         shape, d = self.shape, self.shape.dimension
         expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)
         factor = self.base.factors[0] @ np.linalg.cholesky(expected)  # F
+        precision, noises = self._precision(pool, weights, factor)
+        if self.apart:
+            factor = np.asarray(np.linalg.cholesky(self._closest_shape(pool, precision, factor @ factor.T)))
+            noises = self._precision(pool, weights, factor)[1]
         whiten = np.linalg.inv(factor)
-        # e_k = E‖·‖² of the noise of F⁻¹C_kF⁻ᵀ: v_k·energy(F⁻¹A_kF⁻ᵀ)
-        noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
-        precision = weights / (WORTH * d + noises / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4): less where noise is large
-        precision /= precision.sum()
         mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # F⁻¹(Σ p_k C_k)F⁻ᵀ
         away = mean - np.eye(d)
         noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² e_k
@@ -266,6 +305,36 @@ class AdaptiveMixture(MomentModel[Pool]):
         least = np.where(narrow, LEAST_RATIO, min(max(2.0 * share * spread, LEAST_RATIO), MOST_FLOOR))
         kept = np.where(narrow, -np.sqrt(np.maximum(values**2 - edge**2, 0.0)), share * values)
         return np.asarray(factor @ (vectors * np.sqrt(np.clip(1.0 + kept, least, MOST_SHARED))))
+
+    def _precision(self, pool: Pool, weights: Array, factor: Array) -> tuple[Array, Array]:
+        """Return p_k, and e_k = E‖·‖² of the noise of F⁻¹C_kF⁻ᵀ, v_k·energy(F⁻¹A_kF⁻ᵀ)."""
+        shape, whiten = self.shape, np.linalg.inv(factor)
+        noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
+        precision = weights / (WORTH * shape.dimension + noises / 4.0)  # p_k ∝ w_k/(0.1·d + e_k/4)
+        return precision / precision.sum(), noises
+
+    def _closest_shape(self, pool: Pool, precision: Array, expected: Array) -> Array:
+        """Return the combination of a few known covariances that is closest to the mean of those of the components.
+
+        They are the frame, a round one, the covariance of all rows, its diagonal, and the expected one. Where all
+        entries of a covariance are noise, five numbers of it are seen as well as its size. Distances are taken in
+        the coordinates of the frame, in which the noise is white, and no coefficient is negative.
+        """
+        from scipy.optimize import nnls
+
+        d, base = self.shape.dimension, self.base.covariances[0]
+        mean = np.einsum("k,kij->ij", precision, pool.covariances)  # Σ p_k C_k
+        shares = precision**2 * pool.covariance_noise
+        frame = np.einsum("k,kij->ij", shares / shares.sum(), pool.frames)
+        factor = np.linalg.cholesky(frame)
+        whiten = np.linalg.inv(factor)
+        known = [frame, np.eye(d) * np.trace(base) / d, np.diag(np.diag(base)), expected, base]
+        columns = np.array([(whiten @ one @ whiten.T).ravel() for one in known])
+        columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+        parts, _ = nnls(columns.T, (whiten @ mean @ whiten.T).ravel())
+        shape = (parts @ columns).reshape(d, d)
+        shape += max(LEAST_RATIO - np.trace(shape) / d, 1e-9) * np.eye(d)  # positive definite
+        return np.asarray(factor @ shape @ factor.T)
 
     def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.

@@ -153,6 +153,10 @@ class Clipping:
         """Return the ball whose probability under the standard normal distribution is ``level``."""
         return cls(dimension, float(chdtri(dimension, 1.0 - level)))
 
+    def at_least(self, reach: float) -> Clipping:
+        """Return the ball with a squared radius of at least ``reach`` times d."""
+        return Clipping(self.dimension, max(self.squared, reach * self.dimension))
+
     @property
     def radius(self) -> float:
         """R."""

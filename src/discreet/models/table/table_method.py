@@ -134,8 +134,9 @@ class AdaptiveTables(Method[MixedComponents]):
             numbers = Adaptive.for_data(
                 numbers.distinguishable, space, guarantee, size, shape=shape, steps=steps, part=part
             )
-        # Growth would split components by their numbers alone; a histogram of the numbers was not tried
-        numbers = replace(numbers, grows=False, uses_histogram=False)
+        # Growth would split components by their numbers alone; a histogram of the numbers and a look within phase 1
+        # were not tried
+        numbers = replace(numbers, grows=False, uses_histogram=False, looks=False)
         if steps is None and not numbers.is_single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)
