@@ -1,7 +1,7 @@
 """Estimators in the manner of scikit-learn, one class a file: thin shells over ``models``.
 
-Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``guarantees``, ``noise``,
-``records``, ``scales``, ``queries``, ``door``, ``em``, ``model_check``, ``models``, ``plots``.
+Imports these rooms, and may import any other above it: ``arguments``, ``plain``, ``notebook``, ``guarantees``,
+``noise``, ``records``, ``scales``, ``queries``, ``door``, ``em``, ``model_check``, ``models``, ``plots``.
 
 This room guarantees that what is refused is refused before anything is spent, and that a fitted estimator keeps nothing
 but what follows from its releases.
