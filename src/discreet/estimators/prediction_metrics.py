@@ -45,7 +45,7 @@ from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.given_data import is_stored
-from discreet.records.indicator_reading import indicator_names
+from discreet.records.indicator_reading import indicator_columns
 
 Array = NDArray[np.float64]
 
@@ -234,7 +234,7 @@ def _features(model: Any, X: Any, y: Any) -> Any:
     if not isinstance(X, Curator) or names is None or not isinstance(y, str):
         return X
     categories = indicated_categories(model)
-    added = {one for name, column in categories.items() for one in indicator_names(name, column.values)}
+    added = indicator_columns(categories)
     wanted = [*(str(name) for name in names if name not in added), *categories, y]
     return X.only(wanted) if {*X.columns, *X.category_columns}.issuperset(wanted) else X
 
