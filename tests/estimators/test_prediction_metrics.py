@@ -224,3 +224,34 @@ def test_a_model_of_a_curator_scores_other_rows_within_its_bounds(metric):
 def test_fit_without_labels_says_what_to_write():
     with pytest.raises(ValueError, match=r"write fit\(rows, 'diagnosis'\)"):
         dp.LogisticRegression(epsilon=1.0).fit(dp.Curator(np.zeros((3, 1)), space=dp.Box(0, 1)))
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_an_interval_of_r2_is_not_much_wider_than_its_noise(relation):
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 10, 20_000)
+    y = 20.0 + 2.0 * x + rng.normal(0, 4, 20_000)
+    rows = pd.DataFrame({"x": x})
+    model = dp.LinearRegression(epsilon=9.0, bounds={"x": (0, 10)}, target_bounds=(0, 90)).fit(rows, y)
+    asked = {"metric": "r2", "epsilon": 1.0, "neighbors": relation}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        results = [dp.private_score(model, rows, y, random_state=seed, **asked) for seed in range(12)]
+    spread = np.std([one.value for one in results])
+    widths = [np.subtract(*one.interval(0.95)[::-1]) for one in results]
+    assert np.median(widths) < 8.0 * spread  # 4 are expected; 12 runs tell the spread within a factor of 2
+
+
+def test_a_private_metric_behaves_like_an_answer():
+    accuracy, confusion = (scored("logistic", metric, epsilon=1.0) for metric in ("accuracy", "confusion"))
+    low, high = accuracy.interval(0.95)
+    assert float(accuracy) == accuracy.value
+    assert f"{accuracy:.2f}" == f"{accuracy.value:.2f}"
+    assert f"in [{low:.4g}, {high:.4g}]" in repr(accuracy)
+    assert accuracy.to_frame().columns.tolist() == ["metric", "value", "low", "high"]
+    frame = confusion.to_frame()
+    assert frame["value"].tolist() == confusion.value.ravel().tolist()
+    assert [*zip(frame["class"], frame["predicted"], strict=True)][1] == (confusion.classes[0], confusion.classes[1])
+    assert "<table>" in confusion._repr_html_()
+    with pytest.raises(TypeError, match="several numbers"):
+        float(confusion)

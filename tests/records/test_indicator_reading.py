@@ -92,6 +92,8 @@ def test_conditions_are_about_the_category_and_come_before():
 def test_what_cannot_be_is_refused_and_nothing_changes_without_names():
     records = open_records(ROWS, schema=SCHEMA)
     assert records.with_indicators([]) is records
+    ball = open_records(np.zeros((3, 2)), bounds=dp.Ball(2.0))
+    assert ball.with_indicators([]) is ball
     taken = dp.Schema(dict(SCHEMA.columns) | {"ward=b": dp.Number(0, 1)})
     with pytest.raises(ValueError, match="names that no other column has"):
         open_records(ROWS.assign(**{"ward=b": 0.0}), schema=taken).with_indicators(["ward"])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, Verbatim, format_names
 from discreet.records import Ball, Box, Category, Date, Number, Space
 from discreet.records.cells import format_day
-from discreet.records.indicator_reading import indicator_names
+from discreet.records.indicator_reading import indicator_columns, indicator_names
 from discreet.records.sources.frames import as_frame, to_floats
 from discreet.scales import ColumnScale, as_days, column_scales
 
@@ -180,7 +180,7 @@ def fitted_bounds(model: Any, *, named: bool) -> Any:
     if isinstance(space, Ball) and len(declared["columns"]) == model.n_features_in_:
         return space
     categories = indicated_categories(model)
-    added = {one for name, column in categories.items() for one in indicator_names(name, column.values)}
+    added = indicator_columns(categories)
     if not named and not categories and all(scale.kind == "linear" for scale in scales):
         return Box([scale.low for scale in scales], [scale.high for scale in scales])
     return {scale.name: declared_column(scale) for scale in scales if scale.name not in added} | categories
@@ -189,8 +189,9 @@ def fitted_bounds(model: Any, *, named: bool) -> Any:
 def declared_column(scale: ColumnScale) -> Number | Date:
     """Return a column as it was declared.
 
-    >>> declared_column(ColumnScale("income", "log", 0.0, float(np.log(1e6))))
-    Number(low=1.0, high=1000000.0, missing='drop', fill=None, log=True)
+    >>> column = declared_column(ColumnScale("income", "log", 0.0, float(np.log(1e6))))
+    >>> column.low, round(column.high), column.log
+    (1.0, 1000000, True)
     """
     low, high = scale.own_ends
     if scale.kind == "date":

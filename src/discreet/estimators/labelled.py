@@ -41,7 +41,7 @@ from discreet.records import (
 from discreet.records.cells import category_key
 from discreet.records.declared.bounds import box_columns
 from discreet.records.given_data import column_names, is_numpy, is_stored
-from discreet.records.indicator_reading import indicator_names
+from discreet.records.indicator_reading import indicator_columns
 from discreet.records.sources.frames import as_frame
 
 
@@ -134,9 +134,7 @@ class TargetedEstimator(PrivateEstimator):
     def _check_fitted(self) -> None:
         """Raise where the columns of indicators are not those of the declared categories."""
         super()._check_fitted()
-        added = [
-            one for name, column in indicated_categories(self).items() for one in indicator_names(name, column.values)
-        ]
+        added = indicator_columns(indicated_categories(self))
         if added and (not self._takes_categories or not {*added} <= {*numeric_columns(self)}):
             raise ArgumentError("indicators", UNSHOWN, "those of the declared categories")
 
@@ -158,7 +156,8 @@ class TargetedEstimator(PrivateEstimator):
                 write=f"only([{kept}])",
             )
         labels = [target] if target in curator.category_columns else []
-        return curator.only([*curator.columns, *named, *labels]).with_indicators(named)
+        wanted = [*curator.columns, *named, *labels]
+        return curator.only(wanted).with_indicators(named) if wanted else curator  # which has no such target
 
     def _target_name(self, y: Any) -> str:
         """Return the name of the target's column, where rows are behind a curator or in a file."""
@@ -194,8 +193,7 @@ class TargetedEstimator(PrivateEstimator):
         if not categories:
             return self.bounds
         numbers = {name: column for name, column in self._named_columns.items() if name not in categories}
-        added = [one for name, column in categories.items() for one in indicator_names(name, column.values)]
-        return numbers | dict.fromkeys(added, (0.0, 1.0))
+        return numbers | dict.fromkeys(indicator_columns(categories), (0.0, 1.0))
 
     def _columns(self, count: int) -> Sequence[Number | Date | Category]:
         """Return the columns as the bounds declare them."""

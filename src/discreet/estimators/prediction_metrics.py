@@ -11,8 +11,10 @@ of that release. An interval is about these rows, clipped to their bounds, and n
   one bin may be in either order, so it is off by at most ½Σh₁h₀/(n₁n₀), the ``grid_error``, which the interval
   includes. The noise enters to first order, a sum of independent draws with known coefficients; the product of two
   noises, whose variance is σ⁴‖A‖²/(n₁n₀)², is added as if it were normal. So the level of the interval is approximate.
-- *R²*: 1 − Σ(y − ŷ)²/Σ(y − ȳ)², with predictions clipped to the bounds of the target. The interval has each released
-  number in an interval of its own, at a share of the error probability, and takes the worst of all combinations.
+- *R²*: 1 − A/B with A = Σ(y − ŷ)² and B = Σ(y − ȳ)², with predictions clipped to the bounds of the target. The interval
+  has the shares u for which noise explains A − uB (Fieller 1954): at the true u, A − uB is noise, a sum of independent
+  draws with known coefficients. B has the square of one of them too, of which the linear part is taken; the rest is
+  bounded. So there is no quotient of noisy numbers, and the level holds up to that bound.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,17 +39,19 @@ from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors
+from discreet.notebook import format_html
 from discreet.queries.models.prediction_queries import Confusion, LinearRule, ResidualSquares, ScoreCells
 from discreet.queries.moments.components import Components
 from discreet.queries.question import Query, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.given_data import is_stored
-from discreet.records.indicator_reading import indicator_names
+from discreet.records.indicator_reading import indicator_columns
 
 Array = NDArray[np.float64]
 
 CLASSIFIED = ("accuracy", "confusion", "auc")
 METRICS = (*CLASSIFIED, "r2")
+FARTHEST = 1e6  # 1 − R² beyond which an interval has no end
 GRID = tuple(np.linspace(-8.0, 8.0, 65).tolist())  # edges of log odds, and how far those of linear scores reach
 
 
@@ -79,8 +84,8 @@ class PrivateMetric:
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return an interval that holds the metric of these rows with this probability; the noise is accounted for.
 
-        For accuracy with a private number of rows, and for R², with at least this probability; for AUC with about this
-        probability, its ``grid_error`` included.
+        For accuracy with a private number of rows with at least this probability; for AUC and R² with about this
+        probability, the ``grid_error`` of AUC included.
         """
         return self._interval(probability("level", level))
 
@@ -89,10 +94,52 @@ class PrivateMetric:
         """The rows that were used, in words ("at most 4 rows of each patient"); None for all rows."""
         return self.release.which_rows
 
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number, with its interval; ``pandas.DataFrame`` accepts the result."""
+        low, high = self.interval(level)
+        if self.classes is None or not np.ndim(self.value):
+            return [{"metric": self.metric, "value": self.value, "low": low, "high": high}]
+        places = np.ndindex(*self.value.shape)
+        return [
+            {
+                "class": self.classes[i],
+                "predicted": self.classes[j],
+                "value": float(self.value[i, j]),
+                "low": float(low[i, j]),
+                "high": float(high[i, j]),
+            }
+            for i, j in places
+        ]
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return ``table(level)`` as a data frame of pandas."""
+        return import_module("pandas").DataFrame(self.table(level))
+
+    def __float__(self) -> float:
+        if np.ndim(self.value):
+            raise TypeError("float: a confusion matrix has several numbers; write table()")
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def _repr_html_(self) -> str:
+        """Return it for a notebook."""
+        return format_html(f"private {self.metric}", self.table(), [self._cost])
+
+    @property
+    def _cost(self) -> str:
+        return str(self.guarantee or "NOT PRIVATE")
+
     def __repr__(self) -> str:
-        shown = f"{self.value:.4g}" if isinstance(self.value, float) else str(np.round(self.value).tolist())
+        rows = self.table()
+        if np.ndim(self.value):
+            shown = ", ".join(f"{row['class']} as {row['predicted']} {row['value']:.0f}" for row in rows)
+        else:
+            (row,) = rows
+            shown = f"{row['value']:.4g} in [{row['low']:.4g}, {row['high']:.4g}]"
         bins = f" (± {self.grid_error:.2g} by the bins of the score)" if self.grid_error else ""
-        return f"<private {self.metric}: {shown}{bins}, {self.guarantee or 'NOT PRIVATE'}>"
+        return f"<private {self.metric}: {shown}{bins}, {self._cost}>"
 
 
 def private_metric(
@@ -187,7 +234,7 @@ def _features(model: Any, X: Any, y: Any) -> Any:
     if not isinstance(X, Curator) or names is None or not isinstance(y, str):
         return X
     categories = indicated_categories(model)
-    added = {one for name, column in categories.items() for one in indicator_names(name, column.values)}
+    added = indicator_columns(categories)
     wanted = [*(str(name) for name in names if name not in added), *categories, y]
     return X.only(wanted) if {*X.columns, *X.category_columns}.issuperset(wanted) else X
 
@@ -324,22 +371,39 @@ def _r2(query: Any, release: Release) -> Answered:
         return 1.0 - 4.0 * left / total if total > 0.0 else -math.inf
 
     def interval(level: float) -> tuple[float, float]:
-        each = 1.0 - (1.0 - level) / len(names)
-        half = {name: noise.half_width(each) / parts[name].weight for name in names}
-        off = half.get("count", 0.0)
-        worst = abs(released["first"]) + half["first"]
-        best = max(abs(released["first"]) - half["first"], 0.0)
-        # Σr² and Σt² are sums with the count in them, and each end takes the worst count for itself.
-        most = max((released["residual"] + half["residual"] + rows + off) / 2.0, 0.0)
-        least = max((released["residual"] - half["residual"] + rows - off) / 2.0, 0.0)
-        small = (released["square"] - half["square"] + rows - off) / 2.0 - worst**2 / max(rows - off, 1.0)
-        large = (released["square"] + half["square"] + rows + off) / 2.0 - best**2 / max(rows + off, 1.0)
-        low = 1.0 - 4.0 * most / small if small > 0.0 else -math.inf
-        high = 1.0 - 4.0 * least / large if large > 0.0 else 1.0
-        return low, min(high, 1.0)
+        half = {name: noise.half_width(level) / parts[name].weight for name in names}
+        if rows <= 3.0 * max(half.get("count", 0.0), 1.0):
+            return -math.inf, 1.0  # there may be no row
+        mean = released["first"] / rows
+        left, total = (released["residual"] + rows) / 2.0, (released["square"] + rows) / 2.0 - mean * mean * rows
+
+        def accepts(share: float) -> bool:
+            """Return whether noise explains that 4Σr²/2 is not this share of Σ(t − t̄)²."""
+            slopes = {"residual": 2.0, "square": -share / 2.0, "first": 2.0 * share * mean}
+            slopes["count"] = 2.0 - share / 2.0 - share * mean * mean
+            wide = noise.half_width_of_sum([slopes[name] / parts[name].weight for name in names], level)
+            return abs(4.0 * left - share * total) <= wide + share * half["first"] ** 2 / rows
+
+        middle = max(4.0 * left / total, 0.0) if total > 0.0 else FARTHEST
+        if not accepts(middle):  # both sums are below 0
+            return -math.inf, 1.0
+        low, high = 1.0 - _last_accepted(middle, FARTHEST, accepts), 1.0 - _last_accepted(middle, 0.0, accepts)
+        return min(low, value), max(high, value)
 
     value = ratio(rows, released["first"], released["square"], released["residual"])
-    return (value if math.isfinite(value) else 0.0), 0.0, interval
+    value = value if math.isfinite(value) else 0.0
+    return value, 0.0, interval
+
+
+def _last_accepted(inside: float, end: float, accepts: Callable[[float], bool]) -> float:
+    """Return the last number from an accepted one towards an end that is accepted, by bisection; −∞ or ∞ beyond it."""
+    if accepts(end):
+        return end if end < FARTHEST else math.inf
+    out = end
+    for _ in range(45):
+        middle = (inside + out) / 2.0
+        inside, out = (middle, out) if accepts(middle) else (inside, middle)
+    return out
 
 
 _ANSWERS: dict[str, Callable[[Any, Release], Answered]] = {

@@ -14,7 +14,7 @@ noisy mean and clip them in coordinates that follow from a noisy covariance, whe
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from array_api_compat import array_namespace, device
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.records.declared.ball import Ball
 from discreet.records.declared.box import Box
+from discreet.records.declared.columns import Category
 from discreet.records.declared.declared_numbers import set_fields
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
@@ -37,6 +38,11 @@ def indicator_names(name: str, values: Collection[Any]) -> tuple[str, ...]:
     ('ward=surgery', 'ward=emergency')
     """
     return tuple(f"{name}={value}" for value in list(values)[1:])
+
+
+def indicator_columns(categories: Mapping[str, Category]) -> list[str]:
+    """Return the names of the columns that stand for several columns of categories."""
+    return [one for name, category in categories.items() for one in indicator_names(name, category.values)]
 
 
 @dataclass(frozen=True)
@@ -56,28 +62,29 @@ class IndicatorReading(Reading):
     @classmethod
     def from_reading(cls, declared: Reading, names: Collection[str]) -> IndicatorReading:
         """Return the view in which these columns of categories are indicators; raise where it cannot be."""
-        if isinstance(declared.bounds, Ball):
-            raise ArgumentError("bounds", UNSHOWN, "bounds of each column where there are categories beside them")
         result = cls(**declared.arguments, indicated=tuple(name for name in declared.categories if name in names))
-        added = [one for several in result.names_of.values() for one in several]
+        if result.indicated and isinstance(declared.bounds, Ball):
+            raise ArgumentError("bounds", UNSHOWN, "bounds of each column where there are categories beside them")
+        added = indicator_columns(result.given_way)
         known = [*declared.names, *added]
         if len({*known}) < len(known):
             raise ArgumentError("columns", tuple(added), "names that no other column has", write="another name for one")
         return result
 
     @property
-    def names_of(self) -> dict[str, tuple[str, ...]]:
-        """The names of the indicator columns of each column of categories."""
-        return {name: indicator_names(name, self.categories[name].values) for name in self.indicated}
+    def given_way(self) -> dict[str, Category]:
+        """The columns of categories that give way."""
+        return {name: self.categories[name] for name in self.indicated}
 
     @cached_property
     def shown(self) -> Reading:
         """What its blocks look like."""
         names, fills, ends = [*self.numbers], [*self.fills], []
-        for name, several in self.names_of.items():
+        for name, category in self.given_way.items():
+            several = indicator_names(name, category.values)
             names += several
             # The rows that a gap drops are dropped here too: where nothing fills it, their number is not public.
-            fills += [None if self.categories[name].fill is None else 0.0] * len(several)
+            fills += [None if category.fill is None else 0.0] * len(several)
             ends += [(0.0, 1.0)] * len(several)
         own = [one.intervals() if isinstance(one, Box) else [] for one in (self.bounds, self.space)]
         bounds, space = (Box(*zip(*several, *ends, strict=True)) if several + ends else None for several in own)

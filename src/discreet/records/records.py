@@ -376,7 +376,7 @@ class RecordsWithIndicators(Records):
 
     def __init__(self, source: Source, reading: IndicatorReading) -> None:
         super().__init__(source, reading.shown)
-        self.indicated = {name: reading.categories[name] for name in reading.indicated}
+        self.indicated = reading.given_way
 
     @property
     def declared(self) -> dict[str, Any]:
