@@ -10,7 +10,7 @@ import pytest
 
 from discreet.models.synthesis import pairwise_model
 from discreet.models.synthesis.column_bins import group_categories, group_numbers, shrink_rare
-from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_shares, total_rows
+from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, find_inside, to_shares, total_rows
 from discreet.models.synthesis.pair_targets import BinnedColumns, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_model import (
     PairwiseModel,
@@ -71,6 +71,25 @@ def test_histograms_are_total(value):
     shares = to_shares(counts, rows)
     assert (shares >= 0.0).all()
     assert shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("value", ABSURD)
+@pytest.mark.parametrize("far", [1.0, 1e300])
+def test_cells_far_out_are_left_out_for_any_numbers(value, far):
+    middles = far * np.linspace(-1.0, 1.0, 7)
+    inside = find_inside(middles, np.array([value, 3.0, -value, value, 0.0, 1.0, -2.0]), np.ones(7))
+    assert inside.any()
+    assert find_inside(middles, np.zeros(7), np.ones(7)).all()
+
+
+def test_only_noise_far_out_is_left_out():
+    middles = np.arange(200.0)
+    counts = np.where(middles < 10, 1000.0, 0.0)
+    noise = np.full(200, 100.0)
+    assert find_inside(middles, counts, noise).sum() < 40
+    assert find_inside(middles, counts, noise)[:20].all()
+    counts[150] = 400.0  # a spike that is more than noise, and what is before it
+    assert find_inside(middles, counts, noise)[:151].all()
 
 
 def test_bins_are_adjacent_large_enough_and_keep_spikes_apart():

@@ -210,10 +210,11 @@ def find_inside(middles: Array, counts: Array, noise: Array) -> NDArray[np.bool_
     >>> find_inside(np.array([1.0, 2.0, 3.0, 4.0, 10.0, 100.0]), counts, np.full(6, 9.0)).tolist()
     [True, True, True, True, True, False]
     """
-    empty = np.zeros(len(counts), dtype=bool)
+    counts, empty = np.clip(counts, -MOST_ROWS, MOST_ROWS), np.zeros(len(counts), dtype=bool)
     for flip in (slice(None), slice(None, None, -1)):
         below = np.cumsum(counts[flip]) < TAIL * np.sqrt(np.cumsum(noise[flip]))
         empty[flip] |= np.logical_and.accumulate(below)
+    middles = middles / max(float(np.abs(middles).max()), 1e-300)  # their squares are no infinities
     weights = np.maximum(counts, 0.0)
     if not weights.any():
         return np.ones(len(counts), dtype=bool)
