@@ -27,7 +27,12 @@ __all__ = ["InferenceWarning", "Posterior", "TablePosterior", "infer"]
 if any(find_spec(name) is None for name in ("numpyro", "arviz_base", "arviz_stats", "xarray_einstats")):
     raise ImportError("discreet.inference: expected NumPyro and ArviZ; write pip install 'discreet[bayes]'")
 
-_LATER = {"InferenceWarning": "posterior", "Posterior": "posterior", "infer": "infer", "TablePosterior": "table_posterior"}
+_LATER = {
+    "InferenceWarning": "posterior",
+    "Posterior": "posterior",
+    "infer": "infer",
+    "TablePosterior": "table_posterior",
+}
 _MODULES = ("direction_posterior", "factored_bounds", "factored_posterior")
 
 

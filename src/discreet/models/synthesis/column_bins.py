@@ -12,15 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.synthesis.column_trees import MOST_ROWS
-
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 MOST_BINS = 16
-NARROW = 1e-6  # share of its bin that the unit of a bound has; no row is there unless it surely is
-SURE = 4.0  # standard deviations from which a cell is not as those beside it
-STEEPEST = 6.0  # by which the logarithm of the density changes within a bin, where cells do not say more
 
 
 def group_numbers(widths: Array, counts: Array, least: float, most: int = MOST_BINS) -> Whole:
@@ -97,59 +92,6 @@ def group_categories(counts: Array, least: float, most: int, kept: NDArray[np.bo
     groups = np.full(len(counts), int(own.sum()), dtype=np.int64)
     groups[own] = np.arange(own.sum())
     return groups
-
-
-def smooth_cells(ends: Array, counts: Array, noise: Array, groups: Whole) -> tuple[Array, Array]:
-    """Return counts of the cells of a number with less noise, and the slope of each bin's logarithm of the density.
-
-    Each bin keeps its count, but for rows at a bound that are not sure to be there. Within it the density is e^(k·x),
-    with the slope k between the bins beside it, as far as the counts of its cells do not say otherwise: they are shrunk
-    towards that by the share of noise in their distance. Noisy counts of cells in the tails, of which only the positive
-    ones could be kept, would widen the column.
-
-    Parameters
-    ----------
-    ends : array of shape (n + 1,)
-        Where the cells begin, and where the last ends.
-    counts, noise : arrays of shape (n,)
-        Their noisy counts, and the variances of these.
-    groups : array of shape (n,)
-        Their bins.
-
-    Examples
-    --------
-    >>> ends, groups = np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])
-    >>> counts, slopes = smooth_cells(ends, np.array([-9.0, 49.0, 60.0, 60.0]), np.full(4, 900.0), groups)
-    >>> counts.round(1).tolist(), slopes.round(2).tolist()
-    ([14.9, 25.1, 44.7, 75.3], [0.52, 0.52])
-    """
-    counts, bins = np.clip(counts, -MOST_ROWS, MOST_ROWS), int(groups.max()) + 1
-    first = np.searchsorted(groups, np.arange(bins + 1))
-    low, high = ends[first[:-1]], ends[first[1:]]
-    totals, widths = np.bincount(groups, counts, bins), high - low
-    heights = np.log(np.maximum(totals, np.sqrt(np.bincount(groups, noise, bins))) / widths)
-    before, after = np.maximum(np.arange(bins) - 1, 0), np.minimum(np.arange(bins) + 1, bins - 1)
-    middle = (low + high) / 2.0
-    apart = np.where(after > before, middle[after] - middle[before], 1.0)
-    slopes = np.clip((heights[after] - heights[before]) / apart, -STEEPEST / widths, STEEPEST / widths)
-    # e^(k·(x − middle)) integrated over each cell
-    k, start = slopes[groups], middle[groups]
-    flat = np.abs(k) * np.diff(ends) < 1e-9
-    safe = np.where(flat, 1.0, k)
-    mass = np.exp(k * (ends[:-1] - start)) * np.where(flat, np.diff(ends), np.expm1(k * np.diff(ends)) / safe)
-    sure = np.zeros(len(counts), dtype=bool)
-    expected = counts
-    for _ in range(2):  # a cell that surely differs, as where many rows have one value, is as it was counted
-        rest = np.where(sure, 0.0, mass)
-        left = np.bincount(groups, np.where(sure, 0.0, counts), bins)
-        expected = rest * (left / np.maximum(np.bincount(groups, rest, bins), 1e-300))[groups]
-        expected = np.where(sure, counts, expected)
-        sure |= (counts - expected) ** 2 > SURE**2 * noise
-    away = np.bincount(groups, (counts - expected) ** 2, bins)
-    spare = np.bincount(groups, np.where(sure, 0.0, noise), bins)
-    kept = np.maximum(1.0 - spare / np.maximum(away, 1e-300), 0.0)
-    moved = np.where(np.diff(ends) > NARROW * widths[groups], kept[groups] * (counts - expected), 0.0)
-    return expected + moved, slopes
 
 
 def shrink_rare(counts: Array, rare: NDArray[np.bool_], noise: float) -> Array:

@@ -42,7 +42,6 @@ from discreet.models.synthesis.column_bins import (
     group_categories,
     group_numbers,
     shrink_rare,
-    smooth_cells,
 )
 from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, to_shares, total_rows
 from discreet.models.synthesis.pair_targets import BinnedColumns, PairTargets, add_coarse, make_targets
@@ -113,8 +112,6 @@ class ColumnHistogram:
         The bin of each of them.
     noise : array
         The variance of the number of rows in each bin.
-    slopes : array or None
-        Of a number the slope of the logarithm of the density in each bin, within cells; None for 0.
     """
 
     column: DeclaredColumn
@@ -122,7 +119,6 @@ class ColumnHistogram:
     shares: Array
     groups: Whole
     noise: Array
-    slopes: Array | None = None
 
     @property
     def bins(self) -> int:
@@ -500,15 +496,8 @@ class TableSynthesis(Method[FittedTable]):
             widths = np.diff(column.units.ends[tree.cuts])
             groups[:inside] = group_numbers(widths, shares[:inside] * rows, least)
             groups[inside:] = np.where(known[inside:], groups.max() + 1, 0)
-        slopes = None
-        if bins is not None:
-            groups = bins.groups
-            if column.units is not None:
-                smooth = counts.copy()
-                ends = column.units.ends[tree.cuts]
-                smooth[:inside], slopes = smooth_cells(ends, counts[:inside], noise[:inside], groups[:inside])
-                shares[known] = to_shares(smooth[known], rows)
-        return ColumnHistogram(column, tree.cuts, shares, groups, np.bincount(groups, noise).astype(np.float64), slopes)
+        groups = groups if bins is None else bins.groups
+        return ColumnHistogram(column, tree.cuts, shares, groups, np.bincount(groups, noise).astype(np.float64))
 
     def _binned(self, histograms: Sequence[ColumnHistogram], releases: Sequence[Release]) -> BinnedColumns:
         rows = total_rows([tree.estimate() for tree in self._trees(releases[: self.levels])], releases[0].size.rows)

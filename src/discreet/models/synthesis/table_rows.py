@@ -189,11 +189,6 @@ def _draw_column(
         return DrawnColumn(cells, missing)
     inside = np.minimum(cells, len(one.cuts) - 2)
     low, high = units.ends[one.cuts[inside]], units.ends[one.cuts[inside + 1]]
-    if one.slopes is not None:  # of a density e^(k·x) in the cell
-        steep = one.slopes[np.minimum(one.groups[inside], len(one.slopes) - 1)] * (high - low)
-        flat = np.abs(steep) < 1e-6
-        safe = np.where(flat, 1.0, steep)
-        within = np.where(flat, within, np.log1p(within * np.expm1(safe)) / safe)
     values = low + within * (high - low)
     values = np.floor(values + 0.5) if units.whole else values
     return DrawnColumn(np.clip(values, units.low, units.high), cells >= len(one.cuts) - 1)

@@ -11,7 +11,7 @@ linear in θ this is exact (Papandreou and Yuille 2010): the mean is that of the
 releases the variance is w²·v + (1 − w)²·s² = w·v for w = s²/(s² + v). Fields, trends, interactions and the tables of
 the triples that the fit has seen are disturbed together, since one e is drawn for all releases: rows are drawn from
 the fitted model and resampled, each release's question is asked of them again, and noise is added. Shares of the cells
-within bins follow from the same disturbed histograms, whose noise is smoothed (``smooth_cells``).
+within bins follow from the same disturbed histograms.
 
 **Bins** stay those of the releases. They follow from earlier releases, so given these they are known.
 
@@ -145,9 +145,8 @@ class DisturbedFits:
         self, method: TableSynthesis, releases: Sequence[Release], model: PairwiseModel, rng: np.random.Generator
     ) -> None:
         self.method, self.releases, self.model = method, releases, model
-        bins = method.histograms(releases[: method.levels])
-        self.histograms = method.histograms(releases[: method.levels], releases[: method.levels], bins)
-        self.targets, self.zeros = method.targets(releases, releases), method.zeros(releases)
+        self.histograms = method.histograms(releases[: method.levels])
+        self.targets, self.zeros = method.targets(releases), method.zeros(releases)
         with one_blas_thread():
             self.pool = model.move(draw_start(self.targets, POOL, rng), MIXING, rng)
             drawn = draw_columns(self.pool, self.histograms, self.targets, rng, model)
@@ -205,7 +204,8 @@ class DisturbedFits:
             (name,) = release.parts
             spread = noise_std(release, name) * release.parts[name].weight
             moved = scale * (counted.sum(some) - number * counted.mean)
-            result.append(replace(release, value=release.value + moved + spread * rng.standard_normal(moved.shape)))
+            value = release.value + moved + spread * rng.standard_normal(moved.shape)
+            result.append(replace(release, value=value, provenance="simulated"))
         return result
 
     def _solve(
