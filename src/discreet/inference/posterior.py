@@ -143,7 +143,7 @@ class PosteriorDraws:
     likelihood: str
     diagnostics: Diagnostics
     guarantee: Guarantee | None
-    which_rows: str | None
+    which_rows: str | None = field(default=None, kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -119,9 +119,8 @@ def infer_table(fitted: TableSynthesizer, chains: int, draws: int, seed: int | N
     facts |= {} if which is None else {"which_rows": which}
     tree = to_data_tree(shaped, np.zeros((chains, draws), dtype=bool), dims, coords, facts)
     found = Diagnostics(1.0, float(chains * draws), 0, chains * draws, 1.0, "disturbed", own_model=False)
-    return TablePosterior(
-        tree, "normal", found, fitted.guarantee_, which, fitted, fits, float(fits.targets.columns.rows)
-    )
+    rows = float(fits.targets.columns.rows)
+    return TablePosterior(tree, "normal", found, fitted.guarantee_, fitted, fits, rows, which_rows=which)
 
 
 def _label_bins(one: ColumnHistogram, categories: Sequence[Any], scale: ColumnScale | None) -> list[str]:
