@@ -66,6 +66,20 @@ def test_a_share_varies_by_its_sampling_and_its_noise():
     assert posterior.guarantee == model.guarantee_
 
 
+def test_rows_of_a_person_are_taken_to_be_alike():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"person": np.arange(2 * ROWS) // 2, "a": rng.choice(["x", "y"], 2 * ROWS)})
+    with shorter_synthesis(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        schema = dp.Schema({"a": dp.Category(["x", "y"])}, unit="person", max_rows=2)
+        model = dp.TableSynthesizer(epsilon=4.0, delta=1e-6, schema=schema, random_state=0).fit(frame)
+    posterior = dp.infer(model, chains=1, draws=640, seed=0)
+    noise, rows = noise_std(model.releases_[0], "counts"), posterior.rows
+    expected = math.sqrt(2.0 * 0.25 / rows + 0.5 * noise**2 / rows**2)
+    np.testing.assert_allclose(posterior.draws("a").std(axis=0), expected, rtol=7.0 / math.sqrt(2.0 * 640))
+    assert posterior.which_rows == "at most 2 rows of each person"
+
+
 def test_an_odds_ratio_varies_as_its_counts_do(monkeypatch):
     draws, chains = size(12, 60), 1000
     monkeypatch.setattr(table_worlds, "CHAINS", size(chains, table_worlds.CHAINS))
