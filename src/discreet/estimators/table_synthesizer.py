@@ -28,6 +28,7 @@ from discreet.models.synthesis.pairwise_model import PairwiseModel, tied_pairs
 from discreet.models.synthesis.synthesis_method import ColumnHistogram, FittedTable, TableSynthesis
 from discreet.models.synthesis.table_quality import TableQuality, assess_table
 from discreet.models.synthesis.table_rows import BrokenRule, Columns, DrawnColumn, draw_table, log_within
+from discreet.models.synthesis.table_worlds import DisturbedFits, TableWorld
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms
 from discreet.records import Box, Condition, Schema
 from discreet.scales import ColumnScale
@@ -433,19 +434,28 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         number, rng = sample_arguments(n_samples, random_state)
         return self._to_declared(self._draw_own(number, rng))
 
-    def _draw_own(self, number: int, rng: np.random.Generator) -> dict[str, DrawnColumn]:
-        """Return synthetic columns by name, in their own units."""
-        histograms, targets = self._prepared
+    def _draw_own(
+        self, number: int, rng: np.random.Generator, world: TableWorld | None = None
+    ) -> dict[str, DrawnColumn]:
+        """Return synthetic columns by name, in their own units: of the fit, or of a draw of its posterior."""
+        histograms, targets = self._prepared if world is None else (world.histograms, world.targets)
         conditions, relations = self._declaration.zeros, self._declaration.relations
         drawn = draw_table(
-            self._model,
+            self._model if world is None else world.model,
             histograms,
             targets,
             number,
             rng,
             lambda columns: self._find_zeros(self._own_columns(columns, relations), conditions, relations),
+            None if world is None else world.draw_rows(number, rng),
         )
         return self._own_columns(drawn, relations)
+
+    def _open_posterior(self, rng: np.random.Generator) -> DisturbedFits:
+        """Return draws of the model from its posterior."""
+        check_is_fitted(self)
+        method = self._method_for(PublicRows.from_releases(self.releases_)).for_releases(len(self.releases_))
+        return DisturbedFits(method, self.releases_, self._model, rng)
 
     def _to_declared(self, own: Mapping[str, DrawnColumn]) -> dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]:
         """Return columns in their own units as a table holds them, and where they are missing."""

@@ -21,7 +21,6 @@ from discreet.estimators.linear_svc import LinearSVC
 from discreet.estimators.logistic_regression import LogisticRegression
 from discreet.estimators.pca import PCA
 from discreet.estimators.table_mixture import TableMixture
-from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.cell_rows import CellAxis, build_cells
 from discreet.inference.rows.class_rows import build_classifier
@@ -46,11 +45,10 @@ Array = NDArray[np.float64]
 
 YOUR_OWN = "write model=… with a model of your own"
 TABLES = (
-    "for synthetic tables with honest standard errors release covariance(…, by=[…]) or moments, and write model=… with "
-    "a model of one row, then post.synthesize(m=20)"
+    "for synthetic tables with honest standard errors fit a TableSynthesizer, then "
+    "dp.infer(synthesizer).synthesize(m=20)"
 )
 INSTEAD: dict[type, str] = {
-    TableSynthesizer: f"counts of pairs have no default model; {TABLES}",
     TableMixture: f"a mixture of numbers and categories has no default model; {TABLES}",
 }
 ANSWERS: dict[type, str] = {

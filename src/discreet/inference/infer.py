@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door.release import describe_rows_of_releases
+from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.guarantees import Guarantee
 from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.clt.identifiability import check_identified, check_rows_known
@@ -19,7 +21,7 @@ from discreet.inference.clt.likelihood import build_target, effective_shares, is
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.clt.reparametrized_rows import reparametrize_rows
 from discreet.inference.clt.sampling import Chains, run_chains
-from discreet.inference.default_models import check_has_model, default_model
+from discreet.inference.default_models import YOUR_OWN, check_has_model, default_model
 from discreet.inference.factored.factored_posterior import build_choices_target
 from discreet.inference.measured_sums import StationaryPoint
 from discreet.inference.measurements import Measurements, read_measurements
@@ -27,6 +29,7 @@ from discreet.inference.posterior import Posterior, diagnose, to_data_tree
 from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import get_row_model, get_user_row_model
+from discreet.inference.table_posterior import TablePosterior, infer_table
 from discreet.scales import column_scales
 
 Array = NDArray[np.float64]
@@ -51,7 +54,7 @@ def infer(
     warmup: int = 500,
     seed: int | None = None,
     progress: bool = False,
-) -> Posterior:
+) -> Posterior | TablePosterior:
     """Infer parameters from releases, accounting for noise and sampling. It reads no row and costs nothing.
 
     Parameters
@@ -86,7 +89,7 @@ def infer(
 
     Returns
     -------
-    Posterior
+    Posterior, or TablePosterior of a ``TableSynthesizer``
 
     Examples
     --------
@@ -106,6 +109,8 @@ def infer(
     >>> bool(low < 5.0 < high)
     True
     """
+    if model is None and isinstance(releases, TableSynthesizer):
+        return _infer_table(releases, public, rows, likelihood, start, chains, draws, seed)
     if model is None:
         check_has_model(releases)
     measured = read_measurements(releases)
@@ -155,6 +160,27 @@ def infer(
         covered = _covered_share(problem, target, result)
     facts = {"monte_carlo_share": target.monte_carlo_share}
     return _posterior(releases, problem, spec, result, target.kind, covered, facts).warn()
+
+
+def _infer_table(
+    fitted: TableSynthesizer,
+    public: Any,
+    rows: Any,
+    likelihood: str,
+    start: Any,
+    chains: int,
+    draws: int,
+    seed: int | None,
+) -> TablePosterior:
+    """Return the posterior of a synthesizer, which has no model of one row with a few parameters."""
+    check_is_fitted(fitted)
+    for name, given in (("public", public), ("rows", rows), ("start", start)):
+        if given is not None:
+            raise ArgumentError(name, UNSHOWN, f"None for a TableSynthesizer; {YOUR_OWN}")
+    choice("likelihood", likelihood, ("normal",))
+    chains, draws = integer("chains", chains, least=1), integer("draws", draws, least=4)
+    seed = None if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
+    return infer_table(fitted, chains, draws, seed)
 
 
 def _infer_from_choices(releases: Any, problem: Problem, spec: ModelSpec, run: dict[str, Any]) -> Posterior:

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import arviz_base
 import arviz_stats
@@ -31,6 +31,7 @@ SAMPLERS = {
     "importance": "chains around the mode",
     "nuts": "NUTS",
     "augmentation": "data augmentation",
+    "disturbed": "disturbed releases, independent of one another",
 }
 PREDICTIVE_DRAWS = 100  # of the parameters, for predictive rows
 AVERAGED_DRAWS = 400  # of the parameters, for a prediction
@@ -59,7 +60,8 @@ class Diagnostics:
         are needed.
     sampler : str
         How draws were made: ``"importance"`` (chains that propose points around the mode, where the posterior is nearly
-        normal), ``"nuts"``, or ``"augmentation"`` (with the hidden rows).
+        normal), ``"nuts"``, ``"augmentation"`` (with the hidden rows), or ``"disturbed"`` (releases of a synthesizer,
+        with sampling and noise once more).
     pareto_k : float
         k̂ of the weights of points around the mode: below 0.5 where these cover the posterior. Not a number where none
         were drawn.
@@ -121,37 +123,27 @@ class Diagnostics:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
-    """Draws from the posterior over a model's parameters, given the releases.
+class PosteriorDraws:
+    """Draws of quantities from their posterior, with intervals, plots and diagnostics.
 
     Attributes
     ----------
     data : xarray.DataTree
         In ArviZ's format, with the groups ``posterior`` and ``sample_stats``.
     likelihood : str
-        The likelihood of the releases: ``"joint"`` (all numbers, central limit), ``"pooled"`` (as many linear
-        combinations of them as there are parameters, central limit) or ``"exact"`` (over the hidden rows).
+        The likelihood of the releases.
     diagnostics : Diagnostics
     guarantee : Guarantee or None
         The guarantee of the releases; a posterior costs nothing more. None where it is not known here.
     which_rows : str or None
         A description of the rows that the releases cover ("at most 4 rows of each patient"); None for all rows.
-    rows : float or None
-        The number of rows, where it is public or was given.
-    scales : mapping
-        The scale of each numeric column.
     """
 
     data: Any
     likelihood: str
     diagnostics: Diagnostics
     guarantee: Guarantee | None
-    vectors: Array = field(repr=False)
-    row_model: RowModel = field(repr=False)
-    spec: ModelSpec = field(repr=False)
-    which_rows: str | None = None
-    rows: float | None = None
-    scales: Mapping[str, ColumnScale] = field(repr=False, default_factory=dict)
+    which_rows: str | None = field(default=None, kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +172,9 @@ class Posterior:
     def summary(self, level: float = 0.9) -> Any:
         """Return a table of means, ``interval``s and diagnostics, one row for each number."""
         level = _check_level(level)
-        return arviz_stats.summary(self.data, ci_prob=level, ci_kind="eti", round_to="none")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a constant has no R-hat
+            return arviz_stats.summary(self.data, ci_prob=level, ci_kind="eti", round_to="none")
 
     def as_plot(self, name: str, level: float = 0.9) -> Plot:
         """Return the intervals of a quantity as a plot, not yet drawn: points are means, lines ``interval``s."""
@@ -205,6 +199,52 @@ class Posterior:
             By default axes of a new figure.
         """
         return self.as_plot(name, level).draw(ax)
+
+    def warn(self) -> Self:
+        """Issue a warning for each of the diagnostics' complaints, and return self."""
+        for complaint in self.diagnostics.complaints:
+            warnings.warn(f"posterior: {complaint}", InferenceWarning, stacklevel=3)
+        return self
+
+    def __repr__(self) -> str:
+        found = self.diagnostics
+        verdict = "; ".join(found.complaints) or "chains agree"
+        shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
+        rows = "" if self.which_rows is None else f", from {self.which_rows}"
+        return (
+            f"<Posterior of {shapes}{rows}: {found.draws} draws by {found.path}, effective sample size {found.ess:.0f} "
+            f"or more, R-hat {found.r_hat:.3f}, {found.divergences} divergences, {self.likelihood} likelihood; "
+            f"{verdict}>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(PosteriorDraws):
+    """Draws from the posterior over a model's parameters, given the releases.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        In ArviZ's format, with the groups ``posterior`` and ``sample_stats``.
+    likelihood : str
+        The likelihood of the releases: ``"joint"`` (all numbers, central limit), ``"pooled"`` (as many linear
+        combinations of them as there are parameters, central limit) or ``"exact"`` (over the hidden rows).
+    diagnostics : Diagnostics
+    guarantee : Guarantee or None
+        The guarantee of the releases; a posterior costs nothing more. None where it is not known here.
+    which_rows : str or None
+        A description of the rows that the releases cover ("at most 4 rows of each patient"); None for all rows.
+    rows : float or None
+        The number of rows, where it is public or was given.
+    scales : mapping
+        The scale of each numeric column.
+    """
+
+    vectors: Array = field(repr=False)
+    row_model: RowModel = field(repr=False)
+    spec: ModelSpec = field(repr=False)
+    rows: float | None = None
+    scales: Mapping[str, ColumnScale] = field(repr=False, default_factory=dict)
 
     def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
         """Return rows of the posterior predictive distribution: synthetic data that include the uncertainty.
@@ -305,23 +345,6 @@ class Posterior:
     def __reduce__(self) -> Any:
         raise TypeError(
             "a posterior holds its model, which cannot be pickled; save post.data, or the releases and the seed"
-        )
-
-    def warn(self) -> Posterior:
-        """Issue a warning for each of the diagnostics' complaints, and return self."""
-        for complaint in self.diagnostics.complaints:
-            warnings.warn(f"posterior: {complaint}", InferenceWarning, stacklevel=3)
-        return self
-
-    def __repr__(self) -> str:
-        found = self.diagnostics
-        verdict = "; ".join(found.complaints) or "chains agree"
-        shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
-        rows = "" if self.which_rows is None else f", from {self.which_rows}"
-        return (
-            f"<Posterior of {shapes}{rows}: {found.draws} draws by {found.path}, effective sample size {found.ess:.0f} "
-            f"or more, R-hat {found.r_hat:.3f}, {found.divergences} divergences, {self.likelihood} likelihood; "
-            f"{verdict}>"
         )
 
 

@@ -234,7 +234,7 @@ def _posterior(model: Any, given: Any) -> list[ReportFigure]:
 
         given = infer(model)
     room = sys.modules.get("discreet.inference.posterior")  # a posterior exists only if this was imported
-    if room is None or not isinstance(given, room.Posterior):
+    if room is None or not isinstance(given, room.PosteriorDraws):
         raise ArgumentError("posterior", given, "a Posterior of discreet.infer, or True to infer it now")
     plots: list[Plot] = []
     for name in given.names:

@@ -58,11 +58,8 @@ MOST_GROWN = 1.25  # relative to the number of components that is permitted
 # A look for clusters that are apart, after half of phase 1, where otherwise phase 1 would have more than FAINT of the
 # budget: shares of the budget for Lloyd steps and for sizes, and the noise of a centre above which there is none
 FAINT, MOST_FAINT, LOOK, SIZING, MOST_LOOK_ERROR = 0.3, 0.8, 0.1, 0.07, 2.0
-COARSE, LEAST_REACH, FIRST_STEPS = (
-    0.3,
-    1.5,
-    0.2,
-)  # share of what is left for the coarse one of two measurements; least R²/d of both
+FIRST_STEPS = 0.2  # share of the steps of phase 2 for sizes, where the look comes after phase 1
+COARSE, LEAST_REACH = 0.3, 1.5  # share of what is left for the coarse one of two measurements; least R²/d of both
 GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
 
 

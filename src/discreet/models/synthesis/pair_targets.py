@@ -48,6 +48,8 @@ class BinnedColumns:
         categories.
     values : tuple of arrays
         For each number the mean value in each of these bins, in increasing order; nothing for categories.
+    scored : BinnedColumns or None
+        The columns by whose ranks products were counted; None for these.
     """
 
     rows: float
@@ -55,6 +57,7 @@ class BinnedColumns:
     noise: tuple[Array, ...]
     ordered: tuple[int, ...]
     values: tuple[Array, ...]
+    scored: BinnedColumns | None = None
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -77,6 +80,8 @@ class BinnedColumns:
 
     def ranks(self, column: int) -> Array:
         """Return the score of each bin of a number, from −1 to 1: its rank, with mean 0; 0 for a gap."""
+        if self.scored is not None:
+            return self.scored.ranks(column)
         counts = self.counts[column][: self.ordered[column]]
         share = np.maximum(counts, 0.0) + 1e-9 * self.rows
         share = share / share.sum()

@@ -100,9 +100,9 @@ class PairwiseModel:
     blocks: Whole
     triples: TripleTerms | None = None
 
-    def move(self, rows: Rows, sweeps: int, rng: np.random.Generator) -> Rows:
+    def move(self, rows: Rows, sweeps: int, rng: np.random.Generator, *, independent: bool = False) -> Rows:
         """Return rows after so many sweeps, as places among the bins; the given ones are changed."""
-        walk = Walk(self.starts, rows, self.blocks, self.triples)
+        walk = Walk(self.starts, rows, self.blocks, self.triples, independent=independent)
         for _ in range(sweeps):
             walk.move(self.fields, self.interactions, rng)
         return walk.rows
@@ -186,10 +186,20 @@ class Walk:
         Pairs of columns that are drawn together.
     triples : TripleTerms, optional
         Terms of three columns at once.
+    independent : bool
+        Whether rows are independent of one another, as they are not where uniform numbers are evenly spread over them.
     """
 
-    def __init__(self, starts: Whole, rows: Rows, blocks: Whole, triples: TripleTerms | None = None) -> None:
-        self.starts, self.rows, self.blocks = starts, rows, blocks
+    def __init__(
+        self,
+        starts: Whole,
+        rows: Rows,
+        blocks: Whole,
+        triples: TripleTerms | None = None,
+        *,
+        independent: bool = False,
+    ) -> None:
+        self.starts, self.rows, self.blocks, self.independent = starts, rows, blocks, independent
         self.triples = TripleTerms.empty(int(starts[-1])) if triples is None else triples
         self.single = np.setdiff1d(np.arange(rows.shape[1]), blocks)
         self.gauges = np.zeros((len(blocks), 2, int(np.diff(starts).max())))
@@ -227,6 +237,8 @@ class Walk:
         and every row is in every interval equally often.
         """
         n, d = self.rows.shape
+        if self.independent:
+            return np.minimum(rng.random((n, draws), dtype=np.float32), np.float32(1.0 - 2.0**-24))
         key = self.rows[:, rng.permutation(d)[:6]] @ self.starts[-1] ** np.arange(min(d, 6))  # may wrap around
         pieces = draws * -(-n // STRATA)
         strata = ORDERS[rng.integers(0, len(ORDERS), pieces)] + rng.integers(0, STRATA, (pieces, 1), dtype=np.uint8)
@@ -286,6 +298,10 @@ class Solver:
         self._set_shrinkage()
         self._set_trends()
         self._set_curves()
+        self.push: Array | float = 0.0  # where θ is drawn to, times λ: to 0, but for draws of a posterior
+        self.trend_push: Array | float = 0.0
+        self.level_push: Array | float = 0.0
+        self.curve_push: Array | float = 0.0
 
     def _set_shrinkage(self) -> None:
         """Set λ, and the weights of the penalty on differences."""
@@ -302,10 +318,11 @@ class Solver:
                 weight = u / (v + found * u) ** 2
                 found = float((weight * ((y - n) ** 2 - v)).sum() / (weight * u).sum())
                 found = min(max(found, least**2), MOST_SPREAD**2)
+            found = self._join_prior(found, (n.shape[0] - 1) * (n.shape[1] - 1))
             self.spreads[i, j] = self.spreads[j, i] = found
             spread[a, b] = rare * found * PRIOR**2
             spread[b, a] = spread[a, b].T
-        noise = self.member @ self.targets.noise @ self.member.T
+        noise, self.spread = self.member @ self.targets.noise @ self.member.T, spread
         self.shrink = np.where(self.across, noise / self.base / spread, 0.0)
         self.smooth = np.where(self.across, SMOOTH * noise / self.base / np.maximum(spread, 0.04), 0.0)
         self.follows = np.zeros(len(self.one) - 1)  # 1 where a bin and the next are neighbours
@@ -314,6 +331,11 @@ class Solver:
             self.follows[first : first + columns.ordered[column] - 1] = 1.0
         degree = np.append(self.follows, 0.0) + np.append(0.0, self.follows)
         self.stiffness = self.shrink + self.smooth * (degree[:, None] + degree[None, :])
+
+    @staticmethod
+    def _join_prior(found: float, numbers: int) -> float:
+        """Return s² of a table with so many numbers beside its margins."""
+        return found
 
     def _set_trends(self) -> None:
         """Set scores, priors of trends, and R⁻¹."""
@@ -352,13 +374,14 @@ class Solver:
         squares = self.curves**2
         found = self.curves.T @ np.where(self.across, self.goal - links.tables, 0.0) @ self.curves / self.rows
         sums = squares.sum(axis=0)
-        noise = np.outer(sums, sums) * self.targets.noise[np.ix_(owner, owner)] / self.rows**2
+        self.curve_noise = np.outer(sums, sums) * self.targets.noise[np.ix_(owner, owner)] / self.rows**2
         # θ along two scores moves their product by the mean of its square, g: λ = noise·g/(found² − noise)
         self.curvature = np.where(
             self.curved, squares.T @ np.where(self.across, self.base, 0.0) @ squares / self.rows, 1.0
         )
         self.most_curved = WIDEST / np.outer(*(np.maximum(np.abs(self.curves).max(axis=0), 1.0),) * 2)
-        self.curve_shrink = noise * self.curvature / np.maximum(found**2 - noise, LEAST_TREND**2)
+        variance = np.maximum(found**2 - self.curve_noise, LEAST_TREND**2)
+        self.curve_shrink = self.curve_noise * self.curvature / variance
 
     def start(self) -> tuple[Array, Array]:
         """Return the fields and interactions of a normal distribution's scores."""
@@ -404,17 +427,17 @@ class Solver:
         curve = self._bend(theta)
         rest = theta - self._join(trend, level) - self.curves @ curve @ self.curves.T
         rough = self._laplacian(rest)
-        pull = self.shrink * rest + self.smooth * (rough + rough.T)  # θ is symmetric
+        pull = self.shrink * rest + self.smooth * (rough + rough.T) - self.push  # θ is symmetric
         curvature = np.maximum(mean, 0.3 * self.expected) + self.stiffness + self.rows / chains
         part = np.where(self.across, np.clip(step * (gap - pull) / curvature, -WIDEST, WIDEST), 0.0)
         part = self._center(part)
         part = part - self._join(*self._split(part)) - self.curves @ self._bend(part) @ self.curves.T
         moved = np.where(self.between, self._newton(theta, counts, trend_step), 0.0)
-        by_level = (z.T @ gap - self.level_shrink * self.one[None, :] * level) / (
+        by_level = (z.T @ gap - self.level_shrink * self.one[None, :] * level + self.level_push) / (
             self.one[None, :] * (1.0 + self.level_shrink)
         )
         by_level = np.where(self.within, np.clip(trend_step * by_level, -WIDEST, WIDEST), 0.0)
-        off = self.curves.T @ gap @ self.curves / self.rows - self.curve_shrink * curve
+        off = self.curves.T @ gap @ self.curves / self.rows - self.curve_shrink * curve + self.curve_push
         bent = np.clip(trend_step * off / (self.curvature + self.curve_shrink), -self.most_curved, self.most_curved)
         joined = self._join(moved, by_level) + self.curves @ np.where(self.curved, bent, 0.0) @ self.curves.T
         return np.asarray(part + self._center(np.where(self.across, joined, 0.0)))
@@ -431,7 +454,7 @@ class Solver:
         gap = np.where(self.across, self.goal - counts, 0.0)
         off = z.T @ gap @ z / self.rows - self.trend_shrink * self._split(np.where(self.across, theta, 0.0))[0]
         stiff = np.outer(np.diag(self.precision), np.diag(self.precision)) * self.trend_shrink
-        off = off / (1.0 + step * stiff)
+        off = (off + self.trend_push) / (1.0 + step * stiff)
         explained = np.maximum(1.0 - 1.0 / np.diag(self.precision), 0.0)  # by other numbers; the rest is for f alone
         own = explained * ((self.one - np.diag(counts)) @ z**2) / self.rows
         inner = step * self.root @ (np.where(self.between, off, 0.0) + np.diag(own)) @ self.root

@@ -20,10 +20,12 @@ Sums of triple tables over one column are counts of pairs, and join these by inv
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,7 @@ from discreet.models.synthesis.triples import TripleTargets, merge_bins
 from discreet.queries.counts.table_counts import MOST_CELLS, CategoryCells, Cells, NumberCells, TableCounts
 from discreet.queries.moments.score_products import ScoreProducts
 from discreet.queries.question import Query, Question
-from discreet.records import Ball, Box
+from discreet.records import Ball, Block, Box
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -311,6 +313,20 @@ class TableSynthesis(Method[FittedTable]):
             result[a, b] = result[b, a] = True
         return result
 
+    def as_block(self, drawn: Sequence[tuple[NDArray[np.generic], NDArray[np.bool_]]]) -> Block:
+        """Return drawn columns, each with where it is missing, as the rows that questions are asked of."""
+        n = len(drawn[0][0])
+        x = np.zeros((n, 0 if self.space is None else self.space.dimension))
+        codes = np.zeros((n, len(self.categories)), dtype=np.int64)
+        for column, (values, missing) in zip(self.columns, drawn, strict=True):
+            if column.units is None:
+                codes[:, column.place] = values
+            else:
+                x[:, column.place] = np.where(missing, column.units.low, values)
+                if column.gap is not None:
+                    codes[:, column.gap] = missing
+        return Block(x, codes)
+
     def next_query(self, releases: Sequence[Release]) -> Query:
         """Return the question after these releases."""
         stage = self._stages[len(releases)]
@@ -360,11 +376,12 @@ class TableSynthesis(Method[FittedTable]):
             if self.target is None or self.target in triple:
                 yield triple
 
-    def triples(self, releases: Sequence[Release]) -> TripleTargets | None:
-        """Return the released tables of triples; None where there are none."""
+    def triples(self, releases: Sequence[Release], others: Sequence[Release] | None = None) -> TripleTargets | None:
+        """Return the released tables of triples, or others in the same bins; None where there are none."""
         if "triples" not in self._stages:
             return None
-        histograms, release = self.histograms(releases[: self.levels]), releases[self._stages.index("triples")]
+        counted = releases if others is None else others
+        histograms, release = self.histograms(releases[: self.levels]), counted[self._stages.index("triples")]
         levels, triples = self._choose_triples(histograms, self._binned(histograms, releases).rows)
         if not triples:
             return None
@@ -382,7 +399,17 @@ class TableSynthesis(Method[FittedTable]):
         return ColumnTree.start(units, gap=column.gap is not None)
 
     def _trees(self, releases: Sequence[Release]) -> list[ColumnTree]:
-        """Return the trees of all columns after these releases of histograms, cut for the next one."""
+        """Return the trees of all columns after these releases of histograms, cut for the next one.
+
+        Those of the last releases are kept, since most that follows from releases asks for them.
+        """
+        kept: Any = self.__dict__.get("_kept")
+        if kept is None or len(kept[0]) != len(releases) or any(map(operator.is_not, kept[0], releases)):
+            kept = self.__dict__["_kept"] = (tuple(releases), self._grow_trees(releases))
+        found: list[ColumnTree] = kept[1]
+        return found
+
+    def _grow_trees(self, releases: Sequence[Release]) -> list[ColumnTree]:
         trees = [self._start(column) for column in self.columns]
         for level, release in enumerate(releases):
             active = [place for place, column in enumerate(self.columns) if column.levels > level]
@@ -396,28 +423,59 @@ class TableSynthesis(Method[FittedTable]):
                     trees[place] = trees[place].grow(rows)
         return trees
 
-    def histograms(self, releases: Sequence[Release]) -> list[ColumnHistogram]:
-        """Return the histogram and the bins of each column, from the releases of histograms."""
+    def _recounted_trees(self, releases: Sequence[Release], others: Sequence[Release]) -> list[ColumnTree]:
+        """Return the trees of these releases with the counts of others."""
+        trees = self._trees(releases)
+        counted: list[list[tuple[Whole, Array]]] = [[] for _ in trees]
+        for level, other in enumerate(others):
+            active = [place for place, column in enumerate(self.columns) if column.levels > level]
+            ends = np.cumsum([len(trees[place].counted[level][1]) for place in active])[:-1]
+            for place, counts in zip(active, np.split(other["counts"], ends), strict=True):
+                counted[place].append((trees[place].counted[level][0], counts))
+        return [replace(tree, counted=tuple(own)) for tree, own in zip(trees, counted, strict=True)]
+
+    def histograms(
+        self,
+        releases: Sequence[Release],
+        others: Sequence[Release] | None = None,
+        bins: Sequence[ColumnHistogram] | None = None,
+    ) -> list[ColumnHistogram]:
+        """Return the histogram and the bins of each column, from the releases of histograms.
+
+        ``others`` are releases of the same questions, whose counts are read in the ``bins`` of these.
+        """
         trees = self._trees(releases)
         estimates = [tree.estimate() for tree in trees]
         rows = total_rows(estimates, releases[0].size.rows)
+        if others is not None:
+            trees = self._recounted_trees(releases, others)
+            estimates = [tree.estimate() for tree in trees]
         result = []
         for place, (column, tree) in enumerate(zip(self.columns, trees, strict=True)):
             counts, noise = estimates[place]
             given = dict(self.known).get(place)
             if given is not None:
                 counts, noise = _fill_known(np.array(given), counts, noise, column.gap, rows)
-            result.append(self._histogram(place, column, tree, counts, noise, rows))
+            result.append(
+                self._histogram(place, column, tree, counts, noise, rows, None if bins is None else bins[place])
+            )
         return result
 
     def _histogram(
-        self, place: int, column: DeclaredColumn, tree: ColumnTree, counts: Array, noise: Array, rows: float
+        self,
+        place: int,
+        column: DeclaredColumn,
+        tree: ColumnTree,
+        counts: Array,
+        noise: Array,
+        rows: float,
+        bins: ColumnHistogram | None,
     ) -> ColumnHistogram:
         least = max(LEAST_ROWS * self.pair_noise, 1.0)
         known = np.ones(len(counts), dtype=bool)  # all but a gap's that is not more than noise
         if column.gap is not None:
             at = len(counts) - 1 if column.units is not None else column.gap
-            known[at] = counts[at] > SEEN * math.sqrt(noise[at])
+            known[at] = counts[at] > SEEN * math.sqrt(noise[at]) if bins is None else bins.has_gaps
         shares, groups = np.zeros(len(counts)), np.zeros(len(counts), dtype=np.int64)
         shares[known] = to_shares(counts[known], rows)
         if column.units is None:
@@ -437,6 +495,7 @@ class TableSynthesis(Method[FittedTable]):
             known[:inside] = find_inside((ends[:-1] + ends[1:]) / 2.0, counts[:inside], noise[:inside])
             shares[:] = 0.0
             shares[known] = to_shares(counts[known], rows)
+        groups = groups if bins is None else bins.groups
         return ColumnHistogram(column, tree.cuts, shares, groups, np.bincount(groups, noise).astype(np.float64))
 
     def _binned(self, histograms: Sequence[ColumnHistogram], releases: Sequence[Release]) -> BinnedColumns:
@@ -445,13 +504,17 @@ class TableSynthesis(Method[FittedTable]):
         noise, ordered = tuple(one.noise for one in histograms), tuple(one.ordered for one in histograms)
         return BinnedColumns(rows, counts, noise, ordered, tuple(one.values for one in histograms))
 
-    def targets(self, releases: Sequence[Release]) -> PairTargets:
-        """Return what the model is fitted to."""
+    def targets(self, releases: Sequence[Release], others: Sequence[Release] | None = None) -> PairTargets:
+        """Return what the model is fitted to; of others in the same bins, if there are some (``histograms``)."""
         histograms = self.histograms(releases[: self.levels])
-        binned = self._binned(histograms, releases)
+        binned, counted = self._binned(histograms, releases), releases
+        if others is not None:
+            histograms = self.histograms(releases[: self.levels], others[: self.levels], histograms)
+            counted = others
+            binned = replace(self._binned(histograms, releases), scored=binned)
         products, spread = None, 0.0
         if len(self.numbers) > 1:
-            release = releases[self.levels]
+            release = counted[self.levels]
             d = len(self.columns)
             products, spread = np.zeros((d, d)), noise_std(release, "products") ** 2
             for (i, j), value in zip(combinations(self.numbers, 2), release["products"], strict=True):
@@ -459,8 +522,8 @@ class TableSynthesis(Method[FittedTable]):
         d = len(self.columns)
         value = {(i, j): np.zeros((histograms[i].bins, histograms[j].bins)) for i, j in self.pairs}
         weight = np.zeros((d, d))  # Σ y/v and Σ 1/v over the releases of a pair
-        three = self.triples(releases)
-        for stage, release in zip(self._stages, releases, strict=True):
+        three = self.triples(releases, counted)
+        for stage, release in zip(self._stages, counted, strict=True):
             if stage not in ("target", "pairs") and (stage != "triples" or three is not None):
                 continue
             inverse, start = noise_std(release, "counts") ** -2, 0

@@ -91,6 +91,7 @@ def draw_table(
     number: int,
     rng: np.random.Generator,
     check: Callable[[Columns], Sequence[BrokenRule]],
+    given: Rows | None = None,
 ) -> Columns:
     """Return synthetic rows, none of which is one that cannot be.
 
@@ -108,10 +109,12 @@ def draw_table(
     rng : Generator
     check : callable
         From columns to the rules that rows break.
+    given : int array, optional
+        Rows of bins; by default they are drawn so that their counts meet the targets.
     """
     with one_blas_thread():
-        rows = draw_bins(model, targets, number, rng)
-    columns = draw_columns(rows, histograms, targets, rng)
+        rows = draw_bins(model, targets, number, rng) if given is None else given
+    columns = draw_columns(rows, histograms, targets, rng, model)
     for attempt in range(REDRAWS):
         broken = [one for one in check(columns) if one.rows.any()]
         if not broken:
@@ -163,11 +166,15 @@ def draw_bins(model: PairwiseModel, targets: PairTargets, number: int, rng: np.r
 
 
 def draw_columns(
-    rows: Rows, histograms: Sequence[ColumnHistogram], targets: PairTargets, rng: np.random.Generator
+    rows: Rows,
+    histograms: Sequence[ColumnHistogram],
+    targets: PairTargets,
+    rng: np.random.Generator,
+    model: PairwiseModel,
 ) -> list[DrawnColumn]:
     """Return values within bins."""
     bins = rows - targets.columns.starts[:-1].astype(np.int32)
-    latent = _draw_latent(bins, histograms, targets, rng)
+    latent = _draw_latent(bins, histograms, targets, rng, _pull_of_categories(rows, model, targets))
     return [_draw_column(bins[:, place], one, latent.get(place), rng) for place, one in enumerate(histograms)]
 
 
@@ -213,15 +220,20 @@ def _draw_cells(
 
 
 def _draw_latent(
-    bins: NDArray[np.int32], histograms: Sequence[ColumnHistogram], targets: PairTargets, rng: np.random.Generator
+    bins: NDArray[np.int32],
+    histograms: Sequence[ColumnHistogram],
+    targets: PairTargets,
+    rng: np.random.Generator,
+    pulls: Array,
 ) -> dict[int, Array]:
     """Return for each number the latent normal score of each row, within the interval of its bin.
 
-    Given the others, z_j is normal with mean −Σ_k Ω_jk·z_k/Ω_jj and variance 1/Ω_jj, Ω being the inverse of the
-    correlations; truncated to the bin's interval it is drawn by its distribution function.
+    Given the others, z_j is normal with mean (c_j − Σ_k Ω_jk·z_k)/Ω_jj and variance 1/Ω_jj, Ω being the inverse of the
+    correlations and c_j the pull of the row's categories; truncated to the bin's interval it is drawn by its
+    distribution function.
     """
     numbers = targets.columns.numbers
-    if len(numbers) < 2:
+    if not numbers:
         return {}
     precision = np.linalg.inv(nearest_correlations(targets.links.correlations))
     n = len(bins)
@@ -239,9 +251,24 @@ def _draw_latent(
         z[k] = _draw_between(low[k], high[k], np.zeros(n), 1.0, rng)
     for _ in range(LATENT_SWEEPS):
         for k in range(len(numbers)):
-            others = precision[k] @ z - precision[k, k] * z[k]
+            others = precision[k] @ z - precision[k, k] * z[k] - pulls[k]
             z[k] = _draw_between(low[k], high[k], -others / precision[k, k], precision[k, k] ** -0.5, rng)
     return {place: z[k] for k, place in enumerate(numbers)}
+
+
+def _pull_of_categories(rows: Rows, model: PairwiseModel, targets: PairTargets) -> Array:
+    """Return for each number the sum of its trends within the categories of each row; shape (numbers, n).
+
+    exp(c·z) is how the density of a number z changes with a category, so also within a bin.
+    """
+    numbers = targets.columns.numbers
+    weighted = targets.links.scores * targets.shares[:, None]
+    trends = (weighted.T @ np.where(model.interactions <= FORBIDDEN / 2.0, 0.0, model.interactions))[numbers]
+    result = np.zeros((len(numbers), len(rows)))
+    for column, ordered in enumerate(targets.columns.ordered):
+        if not ordered:
+            result += trends[:, rows[:, column]]
+    return result
 
 
 def _value_ends(one: ColumnHistogram, values: Array, share: Array) -> Array:

@@ -139,9 +139,11 @@ class TripleSolver:
         Those of the model of pairs.
     chance : float
         How much the variance of one of these is larger than that of rows, relative to the number of rows in a cell.
+    sure : float
+        Standard deviations from which a triple is seen.
     """
 
-    def __init__(self, targets: TripleTargets, counts: Array, chance: float) -> None:
+    def __init__(self, targets: TripleTargets, counts: Array, chance: float, sure: float = SURE) -> None:
         tables = [np.clip(table, -MOST_ROWS, MOST_ROWS) for table in targets.tables]
         seen = []
         for place, table in enumerate(tables):
@@ -150,7 +152,7 @@ class TripleSolver:
             df = float(np.prod(np.array(table.shape) - 1.0))
             square = float((rest**2).sum()) / (targets.noise + (1.0 + chance) * float(here.mean()))
             excess = (square - df) / math.sqrt(2.0 * df)
-            if excess > SURE:
+            if excess > sure:
                 seen.append((excess, place))
         best = sorted(place for _, place in sorted(seen, reverse=True)[:MOST_TERMS])
         self.targets = TripleTargets(
@@ -161,6 +163,7 @@ class TripleSolver:
             here = np.maximum(counts[place][tuple(slice(size) for size in table.shape)], 0.5)
             self.spreads.append(estimate_spread(here, here + project(table - here), targets.noise))
         self.mean = counts[best]
+        self.push = np.zeros(self.mean.shape)  # where τ is drawn to, times λ: to 0, but for draws of a posterior
 
     def change(self, terms: TripleTerms, counts: Array, least: float, step: float) -> TripleTerms:
         """Return the terms after a step, from the model's counts; ``least`` is what one row of a chain stands for."""
@@ -170,7 +173,7 @@ class TripleSolver:
             here = tuple(slice(size) for size in table.shape)
             own, mean = values[place][here], np.maximum(self.mean[place][here], 0.5)
             shrink = self.targets.noise / (mean * spread)
-            gap = project(table - counts[place][here]) - shrink * own
+            gap = project(table - counts[place][here]) - shrink * own + self.push[place][here]
             moved = np.clip(step * gap / (mean + shrink + least), -WIDEST, WIDEST)
             values[place][here] = np.clip(project(own + moved), -LARGEST, LARGEST)
         return TripleTerms(terms.columns, terms.levels, values)
