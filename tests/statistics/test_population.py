@@ -171,9 +171,7 @@ def _related_truths():
 
 @pytest.mark.parametrize(
     ("delta", "neighbors"),
-    size(
-        [(0.0, "add-remove"), (1e-6, "replace-one")], list(product([0.0, 1e-6], ["replace-one", "add-remove"]))
-    ),
+    size([(0.0, "add-remove"), (1e-6, "replace-one")], list(product([0.0, 1e-6], ["replace-one", "add-remove"]))),
 )
 def test_intervals_of_covariances_and_correlations_hold_those_of_the_population(delta, neighbors):
     truths, runs, rng = _related_truths(), size(20, 50), np.random.default_rng(12)
