@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(script, folder, monkeypatch, capsys):
-    """Return what a script prints: as a user would run it, or in a short run here and with a shorter fit."""
+    """Return what a script prints: in a long run as users run it, in a short one in this process, with shorter fits."""
     if LONG:
         return subprocess.run([sys.executable, script, folder], check=True, capture_output=True, text=True).stdout
     monkeypatch.setattr(sys, "argv", [str(script), str(folder)])

@@ -9,6 +9,7 @@ import pytest
 import discreet as dp
 from discreet import statistics
 from discreet.noise import SeededBits
+from effort import size
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -57,7 +58,7 @@ QUESTIONS = {
 def test_what_noise_has_drowned_has_all_that_is_possible_and_says_so(name):
     ask, least, most = QUESTIONS[name]
     seen = set()
-    for seed in range(6):
+    for seed in range(size(3, 6)):
         answer = ask(epsilon=2e-4, schema=SCHEMA, bits=SeededBits(seed))
         (row,) = answer.to_frame().to_dict("records")
         assert least <= row["low"] <= row["value"] <= row["high"] <= most * (1.0 + 1e-12)
@@ -89,7 +90,7 @@ def test_covariances_are_possible_within_the_bounds(bounds, population):
 
 
 def test_a_test_has_intervals_about_the_population_that_agree_with_its_p_value():
-    for seed in range(20):
+    for seed in range(size(8, 20)):
         answer = statistics.difference(VISITS, "stay", between="arm", epsilon=5.0, schema=SCHEMA, bits=SeededBits(seed))
         (row,) = answer.table()
         assert row["interval_of"] == answer.interval_of == "population"
