@@ -47,12 +47,16 @@ class Unlucky:
 @pytest.fixture(scope="module")
 def client():
     # Workers that are forked from a process that has imported what they need start in a tenth of the time.
-    with (
-        dask.config.set({"distributed.worker.multiprocessing-method": size("forkserver", "spawn")}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster, set_as_default=True) as client,
-    ):
-        yield client
+    with dask.config.set({"distributed.worker.multiprocessing-method": size("forkserver", "spawn")}):
+        imported = ["distributed", "dask.array", "dask.dataframe", "discreet.queries.moments.moments"]
+        distributed.utils.get_mp_context().set_forkserver_preload(imported)
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster, set_as_default=True) as client,
+        ):
+            yield client
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -28,6 +28,7 @@ from every import ESTIMATORS, OPEN_ENDED, SCHEMA, made_up
 from hostile import json_values
 from parser_targets import READ, attacked, samples
 from public_calls import limited, quiet
+from short_fits import shorter_synthesis
 
 TOKENS = [
     "", "\0", "\ud800", "'", '"', "`", "\\", "(", "[" * 500, "{}", "null", "NaN", "-Infinity", "1e999", "9" * 5000,
@@ -131,7 +132,7 @@ def test_every_model_that_a_fit_wrote_is_read(name):
     if LONG:
         curators += [rows("add-remove"), rows("replace-one", True), rows("add-remove", True).where("a > 20")]
     for curator in curators:
-        with quiet():
+        with quiet(), shorter_synthesis():
             model = FITS[name](curator)
             again = type(model).from_json(model.to_json())
         assert again.to_json() == model.to_json() or again.releases_[0].provenance == "loaded"
