@@ -188,6 +188,8 @@ class Adaptive(Method[Components]):
         """Return whether with so many rows covariances would be noise, while means could be seen."""
         ratio = self.rows / rows
         noise = self.mean_noise * ratio**2
+        if self.shape.name not in ("full", "diag"):  # these have few numbers already, and clusters of their own shape
+            return False
         return noise <= MOST_FAINT and (1.5 * math.sqrt(self.difficulty) * ratio > FAINT or noise > HOPELESS)
 
     @property
