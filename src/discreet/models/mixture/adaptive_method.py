@@ -58,6 +58,7 @@ MOST_GROWN = 1.25  # relative to the number of components that is permitted
 # A look for clusters that are apart, after half of phase 1, where otherwise phase 1 would have more than FAINT of the
 # budget: shares of the budget for Lloyd steps and for sizes, and the noise of a centre above which there is none
 FAINT, MOST_FAINT, LOOK, SIZING, MOST_LOOK_ERROR = 0.3, 0.8, 0.1, 0.07, 2.0
+LEAST_ROWS = 50  # rows for each component, below which there is no look
 COARSE, LEAST_REACH, FIRST_STEPS = (
     0.3,
     1.5,
@@ -200,7 +201,7 @@ class Adaptive(Method[Components]):
     @property
     def has_look(self) -> bool:
         """Whether clusters are looked for after half of the rounds of phase 1, which would have most of the budget."""
-        few = self.count == 1 or self.rounds < 3 or self.has_histogram
+        few = self.count == 1 or self.rounds < 3 or self.has_histogram or self.rows < LEAST_ROWS * self.count
         return self.looks and not few and self.is_faint(self.rows) and self._look_error <= MOST_LOOK_ERROR
 
     @property
