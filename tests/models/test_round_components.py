@@ -84,6 +84,18 @@ def test_fewer_rows_than_planned_for_are_measured_in_few_questions():
 
 
 @seeds_are_fine
+@pytest.mark.parametrize("shape", SHAPES)
+def test_covariances_keep_their_type(shape):
+    (rows, _), _ = drawn(5.0)
+    bounds = {"epsilon": EPSILON, "bounds": (-30.0, 30.0), "random_state": 0}
+    model = dp.GaussianMixture(4, covariance_type=shape, **bounds).fit(rows)
+    again = dp.GaussianMixture.from_json(model.to_json())
+    np.testing.assert_array_equal(again.covariances_, model.covariances_)
+    queries = [release.query for release in model.releases_]
+    assert ("search for clusters" in queries[:3]) == (shape in ("full", "diag"))  # the look comes after two rounds
+
+
+@seeds_are_fine
 def test_files_of_versions_without_a_look_are_read(monkeypatch):
     (rows, _), _ = drawn(5.0)
     with monkeypatch.context() as earlier:

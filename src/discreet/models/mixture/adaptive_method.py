@@ -55,12 +55,14 @@ MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
 MOST_GROWN = 1.25  # relative to the number of components that is permitted
+GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
+
 # A look for clusters that are apart, after half of phase 1, where otherwise phase 1 would have more than FAINT of the
 # budget: shares of the budget for Lloyd steps and for sizes, and the noise of a centre above which there is none
 FAINT, MOST_FAINT, LOOK, SIZING, MOST_LOOK_ERROR = 0.3, 0.8, 0.1, 0.07, 2.0
+LEAST_ROWS = 50  # rows for each component, below which there is no look
 FIRST_STEPS = 0.2  # share of the steps of phase 2 for sizes, where the look comes after phase 1
 COARSE, LEAST_REACH = 0.3, 1.5  # share of what is left for the coarse one of two measurements; least R²/d of both
-GROWTH, GROWTH_STEPS = 0.15, 2  # share of the budget, relative to what the search leaves, and steps at each number
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,8 @@ class Adaptive(Method[Components]):
         """Return whether with so many rows covariances would be noise, while means could be seen."""
         ratio = self.rows / rows
         noise = self.mean_noise * ratio**2
+        if self.shape.name not in ("full", "diag"):  # these have few numbers already, and clusters of their own shape
+            return False
         return noise <= MOST_FAINT and (1.5 * math.sqrt(self.difficulty) * ratio > FAINT or noise > HOPELESS)
 
     @property
@@ -195,7 +199,7 @@ class Adaptive(Method[Components]):
     @property
     def has_look(self) -> bool:
         """Whether clusters are looked for after half of the rounds of phase 1, which would have most of the budget."""
-        few = self.count == 1 or self.rounds < 3 or self.has_histogram
+        few = self.count == 1 or self.rounds < 3 or self.has_histogram or self.rows < LEAST_ROWS * self.count
         return self.looks and not few and self.is_faint(self.rows) and self._look_error <= MOST_LOOK_ERROR
 
     @property
