@@ -49,7 +49,7 @@ def check_zeros(
         it says of the others.
     """
     for names, rules in _connected(zeros):
-        tried = {name: list_values(name, rules, numbers, whole=name in whole) for name in names if name in numbers}
+        tried = {name: _values(name, rules, numbers, name in whole) for name in names if name in numbers}
         tried |= {name: np.arange(len(categories[name]), dtype=np.float64) for name in names if name in categories}
         tried = {name: np.append(some, np.nan) if name in gaps else some for name, some in tried.items()}
         if math.prod(map(len, tried.values())) > MOST_ROWS:
@@ -78,6 +78,16 @@ def check_zeros(
 
 def _join(rules: Sequence[Condition]) -> str:
     return " or ".join(f"({rule})" for rule in rules)
+
+
+def _values(name: str, rules: Sequence[Condition], numbers: Mapping[str, tuple[float, float]], whole: bool) -> Any:
+    """Return the values of a number to try; of a whole number the next whole ones."""
+    values = list_values(name, rules, numbers)
+    if not whole:
+        return values
+    values = np.unique([np.floor(values) - 1.0, np.floor(values), np.floor(values) + 1.0])
+    low, high = numbers[name]
+    return values[(values >= low) & (values <= high)]
 
 
 def _connected(zeros: Sequence[Condition]) -> list[tuple[list[str], list[Condition]]]:

@@ -8,7 +8,6 @@ no declared row meets.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -86,27 +85,22 @@ def _can_hold(condition: Condition, ends: Ends, sizes: Mapping[str, int]) -> boo
     return True
 
 
-def list_values(name: str, conditions: Sequence[Condition], ends: Ends, *, whole: bool = False) -> NDArray[np.float64]:
+def list_values(name: str, conditions: Sequence[Condition], ends: Ends) -> NDArray[np.float64]:
     """Return values of a number within its bounds, such that each way in which conditions may compare it is tried.
 
     These are its bounds, the numbers in the conditions, and three values between each two of these. Where a condition
-    compares two columns, the bounds of all its columns count too. Of whole numbers the next ones are tried.
+    compares two columns, the bounds of all its columns count too.
 
     >>> some = [Condition.parse("age > 4", ["age"], {})]
     >>> list_values("age", some, {"age": (0.0, 8.0)}).tolist()
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     """
-    found = [one for condition in conditions for one in list_comparisons(condition)]
-    alone = not any(isinstance(one.other, str) for one in found)
-    columns = {name} if alone else {name}.union(*(condition.columns for condition in conditions))
-    numbers = [end for other in columns if other in ends for end in ends[other]]
-    points = np.unique([*numbers, *(one.other for one in found if not isinstance(one.other, str))])
-    between = [(1.0 - share) * points[:-1] + share * points[1:] for share in (0.25, 0.5, 0.75)]
-    values = np.concatenate([points, *between])
+    found = [one.other for condition in conditions for one in list_comparisons(condition)]
+    columns = {name}.union(*(condition.columns for condition in conditions if any(isinstance(x, str) for x in found)))
+    numbers = [end for other in columns & ends.keys() for end in ends[other]]
+    points = np.unique([*numbers, *(other for other in found if not isinstance(other, str))])
+    values = np.concatenate([points, *((1 - u) * points[:-1] + u * points[1:] for u in (0.25, 0.5, 0.75))])
     low, high = ends[name]
-    if whole:
-        low, high = math.ceil(low), math.floor(high)
-        values = np.concatenate([np.floor(values) - 1.0, np.floor(values), np.floor(values) + 1.0])
     return np.unique(values[(values >= low) & (values <= high)])
 
 
