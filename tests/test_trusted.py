@@ -48,7 +48,7 @@ def test_a_path_does_not_grow(key, most):
 
 
 def test_the_rooms_of_every_release_do_not_grow():
-    assert sum(map(trusted.lines_in, trusted.ROOMS)) <= 7531
+    assert sum(map(trusted.lines_in, trusted.ROOMS)) <= 7532
 
 
 # The tool itself, on a small library

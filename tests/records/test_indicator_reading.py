@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import discreet as dp
+from discreet.queries.functions.perturbations import NoisyRows
 from discreet.records import open_records
 
 SCHEMA = dp.Schema(
@@ -97,3 +98,20 @@ def test_what_cannot_be_is_refused_and_nothing_changes_without_names():
     taken = dp.Schema(dict(SCHEMA.columns) | {"ward=b": dp.Number(0, 1)})
     with pytest.raises(ValueError, match="names that no other column has"):
         open_records(ROWS.assign(**{"ward=b": 0.0}), schema=taken).with_indicators(["ward"])
+
+
+@pytest.mark.parametrize("ward", [dp.Category(["a"]), dp.Category(["a"], other="a"), dp.Category(["a", "b"])])
+def test_the_number_of_rows_is_public_only_where_no_gap_drops_a_row(ward):
+    """Also where a category has a single value, and so no column of its own."""
+    schema = dp.Schema({"x": dp.Number(-1, 1, missing="fill", fill=0.0), "ward": ward})
+    rows = pd.DataFrame({"x": np.zeros(20), "ward": ["a"] * 19 + [None]})
+    declared = open_records(rows, schema=schema)
+    assert not declared.with_indicators(["ward"]).complete
+    filled = dp.Schema(
+        {"x": dp.Number(-1, 1, missing="fill", fill=0.0), "ward": dp.Category(["a"], missing="fill", fill="a")}
+    )
+    assert open_records(rows, schema=filled).with_indicators(["ward"]).complete
+    for held in (rows, rows.fillna("a")):
+        curator = dp.Curator(held, schema=schema).with_indicators(["ward"])
+        with pytest.raises(ValueError, match="number must be public"):
+            curator.measure(NoisyRows(curator.space, 20), dp.GaussianLoss(1.0))

@@ -81,7 +81,8 @@ class PublicRows:
         columns, labels = tuple(declared["columns"]), tuple(declared["category_columns"])
         space = None if declared["space"] is None else Space.from_dict(declared["space"]).for_columns(len(columns))
         known = first.neighbors is Neighbors.REPLACE_ONE
-        if known != (first.size.units is not None) or (first.size.complete and not (known and whose is None)):
+        dropped = whose is not None or declared.get("required") or declared.get("where")
+        if known != (first.size.units is not None) or (first.size.complete and not (known and not dropped)):
             raise ValueError(f"size={first.size}: expected a number of units under replace-one, and none otherwise")
         rows = max(first.size.units or 1, 1) if known and whose is None else AT_MOST
         setting = Setting(first.neighbors, max_rows, rows, 1, first.size.complete)

@@ -29,7 +29,7 @@ from discreet.inference.posterior import Posterior, diagnose, to_data_tree
 from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import get_row_model, get_user_row_model
-from discreet.inference.table_posterior import TablePosterior, infer_table
+from discreet.inference.table_posterior import MOST_DRAWS, TablePosterior, infer_table
 from discreet.scales import column_scales
 
 Array = NDArray[np.float64]
@@ -110,6 +110,8 @@ def infer(
     True
     """
     if model is None and isinstance(releases, TableSynthesizer):
+        choice("undetermined", undetermined, ("error", "prior"))
+        integer("warmup", warmup, least=10)
         return _infer_table(releases, public, rows, likelihood, start, chains, draws, seed)
     if model is None:
         check_has_model(releases)
@@ -178,7 +180,7 @@ def _infer_table(
         if given is not None:
             raise ArgumentError(name, UNSHOWN, f"None for a TableSynthesizer; {YOUR_OWN}")
     choice("likelihood", likelihood, ("normal",))
-    chains, draws = integer("chains", chains, least=1), integer("draws", draws, least=4)
+    chains, draws = integer("chains", chains, least=1, most=MOST_DRAWS), integer("draws", draws, least=4)
     seed = None if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
     return infer_table(fitted, chains, draws, seed)
 

@@ -100,7 +100,7 @@ class IndicatorReading(Reading):
             condition=self.condition,
             device=self.device,
         )
-        set_fields(result, required=self.required)  # the same cells drop a row
+        set_fields(result, required=self.required, complete=self.complete)  # the same cells drop a row
         return result
 
     @np.errstate(all="ignore")

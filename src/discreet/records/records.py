@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -134,11 +134,17 @@ class Records:
         >>> [records.reduce(lambda block: block.x.sum(axis=0)[:1], 1).item() for records in (rows, rows.only(["x0"]))]
         [2.0, 3.0]
         """
-        known = self.columns + self.category_columns
-        listed = isinstance(names, Collection) and not isinstance(names, str) and names
+        if not names:
+            raise ArgumentError("columns", names, "a list of columns")
+        self._check_listed(names, self.columns + self.category_columns)
+        self._check_values()
+        return self._read(self._source.reading.only(names))
+
+    @staticmethod
+    def _check_listed(names: Collection[str], known: Sequence[str]) -> None:
+        listed = isinstance(names, Collection) and not isinstance(names, str)
         for name in [name for name in names if name not in known] if listed else [names]:
             raise ArgumentError("columns", name, f"a list of columns, each {one_of(name, known)}")
-        return self._read(self._source.reading.only(names))
 
     def where(self, condition: str | Condition) -> Records:
         """Return the same rows, of which only those contribute for which a condition holds.
@@ -255,6 +261,7 @@ class Records:
         >>> rows.columns, [block.x.tolist() for block in rows.blocks()]
         (('age', 'ward=b', 'ward=c'), [[[30.0, 1.0, 0.0], [50.0, 0.0, 0.0]]])
         """
+        self._check_listed(names, self.category_columns)
         self._check_values()
         reading = IndicatorReading.from_reading(self._source.reading, names)
         if not reading.indicated:
