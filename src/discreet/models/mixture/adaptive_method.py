@@ -222,11 +222,10 @@ class Adaptive(Method[Components]):
     def shares(self) -> list[float]:
         """Growing shares in phase 1, equal shares in the search and in phase 2; twice as much for twice as many."""
         if self.has_look:
-            rest, half = 1.0 - LOOK - SIZING, self.rounds // 2
-            rounds = growing_shares(rest * self.first, self.rounds)
+            half = self.rounds // 2
+            rounds = growing_shares((1.0 - LOOK - SIZING) * self.first, self.rounds)
             look = [self.search_share] * self.search_steps + [SIZING]
-            steps = [] if self.is_single else [rest * (1.0 - self.first) / self.steps] * self.steps
-            return rounds[:half] + look + rounds[half:] + steps
+            return rounds[:half] + look + rounds[half:] + ([] if self.is_single else [self.step_share] * self.steps)
         if self.is_single:
             return growing_shares(self.first, self.steps)
         search = [self.search_share] * self.search_steps
