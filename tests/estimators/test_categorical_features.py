@@ -87,10 +87,11 @@ def test_values_that_are_not_declared_are_refused_where_rows_are_predicted():
         model.predict(ROWS.head(3).assign(ward="gym"))
 
 
-def test_a_file_whose_categories_are_not_its_columns_is_refused():
+@pytest.mark.parametrize("changed", [{"values": ["x", "y", "z"]}, {"missing": "fill", "fill": "medicine"}])
+def test_a_file_whose_categories_are_not_those_of_its_rows_is_refused(changed):
     values = linear().fit(LINE, "stay").to_dict()
     for release in values["fitted"]["releases_"]:
-        release["declared"]["indicators"]["ward"]["values"] = ["x", "y", "z"]
+        release["declared"]["indicators"]["ward"] |= changed
     with pytest.raises(ValueError, match="indicators"):
         dp.LinearRegression.from_dict(values)
 

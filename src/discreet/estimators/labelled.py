@@ -134,8 +134,10 @@ class TargetedEstimator(PrivateEstimator):
     def _check_fitted(self) -> None:
         """Raise where the columns of indicators are not those of the declared categories."""
         super()._check_fitted()
-        added = indicator_columns(indicated_categories(self))
-        if added and (not self._takes_categories or not {*added} <= {*numeric_columns(self)}):
+        categories, required = indicated_categories(self), self.releases_[0].declared.get("required") or ()
+        added = indicator_columns(categories)
+        as_read = all((name in required) == (one.fill is None) for name, one in categories.items())
+        if categories and (not self._takes_categories or not as_read or not {*added} <= {*numeric_columns(self)}):
             raise ArgumentError("indicators", UNSHOWN, "those of the declared categories")
 
     def _with_indicators(self, curator: Curator, target: str) -> Curator:
