@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import atexit
 import gc
+import hashlib
 import os
 import shutil
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -30,6 +34,42 @@ if "DISCREET_AUDIT" not in os.environ:  # to make code fast takes longer than to
 MEMORY = Path("/dev/shm")
 if "DISCREET_AUDIT" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+# Noise without a seed is drawn from keys that follow from the name of a test, or of a fixture that tests share: what
+# passes once passes always. Processes that a test starts ask the operating system.
+SYSTEM, PROCESS = os.urandom, os.getpid()
+
+
+@contextmanager
+def _keyed(name: str) -> Iterator[None]:
+    before, calls = os.urandom, count()
+
+    def give(size: int) -> bytes:
+        if os.getpid() != PROCESS:
+            return SYSTEM(size)
+        return hashlib.shake_256(f"{name}, call {next(calls)}".encode()).digest(size)
+
+    os.urandom = give
+    try:
+        yield
+    finally:
+        os.urandom = before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Give a test, and what only it sets up, keys of its own."""
+    with _keyed(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give a fixture that tests share its own keys: whichever test comes first, it is the same."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with _keyed(f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
