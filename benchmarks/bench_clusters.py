@@ -39,7 +39,7 @@ from sklearn.mixture import GaussianMixture as Exact
 
 import discreet as dp
 from discreet.guarantees.normal import normal_mu
-from discreet.models.mixture import adaptive_method
+from discreet.models.mixture import mixture_plan
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.components import Components
@@ -103,11 +103,14 @@ def started_at(truth: Components) -> Iterator[None]:
     def look(self: Adaptive, *known: Any) -> tuple[Components, None, list]:
         return start(self, *known)[0], None, []
 
-    replaced = {"search": start, "look": look, "search_steps": 0, "has_growth": False, "may_look": True}
+    def looks(self: Adaptive, rows: float) -> bool:
+        return self.has_look or self.is_faint(rows)
+
+    replaced = {"search": start, "look": look, "search_steps": 0, "has_growth": False, "looks_with": looks}
     with ExitStack() as stack:
         for name, value in replaced.items():
             stack.enter_context(patch.object(Adaptive, name, value))
-        stack.enter_context(patch.object(adaptive_method, "HOPELESS", math.inf))
+        stack.enter_context(patch.object(mixture_plan, "HOPELESS", math.inf))
         yield
 
 

@@ -74,7 +74,8 @@ def test_fewer_rows_than_planned_for_are_measured_in_few_questions():
     rows = np.repeat(centres, 1000, axis=0) + rng.standard_normal((2000, 15))
     method = plan(2, columns=15, size=PublicSize(None, False))
     assert not method.has_look
-    assert method.may_look
+    assert method.looks_with(2000.0)
+    assert not method.looks_with(200_000.0)
     bounds = {"epsilon": EPSILON, "bounds": (-20.0, 20.0), "neighbors": "add-remove", "random_state": 0}
     model = dp.GaussianMixture(2, **bounds).fit(rows)
     distances = np.linalg.norm(model.means_[:, None] - centres, axis=2)

@@ -24,8 +24,8 @@ from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.guarantees.composition import compose
 from discreet.guarantees.normal import normal_mu
-from discreet.models.method import Method
-from discreet.models.mixture.adaptive_method import GUESS, Adaptive
+from discreet.models.method import GUESS, Method
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.joint_release import Joint, JointMixture, Prior
 from discreet.models.mixture.mixture_diagnosis import MixtureDiagnosis, diagnose
 from discreet.models.mixture.own_coordinates import Shape

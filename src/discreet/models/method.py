@@ -21,10 +21,11 @@ from discreet.queries.moments.moments import Sum
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["Method", "growing_shares"]
+__all__ = ["GUESS", "Method", "growing_shares"]
 
 Array = NDArray[np.float64]
 
+GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
 GROWTH = 1.5  # ratio of the budget shares of two consecutive rounds
 MOST_GROWING = 30  # rounds whose shares grow; later rounds have equal shares, so that no power overflows
 

@@ -30,7 +30,7 @@ from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.histogram_clusters import cells_along, find_clusters, grid_size
 from discreet.models.clusters.lloyd_search import SMALLEST_RADIUS, LloydSearch, shrink_vectors, usual_steps
-from discreet.models.method import Method
+from discreet.models.method import GUESS, Method
 from discreet.models.noisy_estimates import Estimate, shrinkage_factor
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball, noise_std, positive_counts
 from discreet.queries.counts.grids import Grid
@@ -81,7 +81,6 @@ def cluster_components(space: Box | Ball, counts: Array, centers: Array, radii: 
 
 
 FEW = 2  # most columns for ``GridKMeans``
-GUESS = 10_000  # assumed number of rows where it is not public; only accuracy depends on it
 
 
 def _counting_grid(space: Box | Ball) -> Grid:

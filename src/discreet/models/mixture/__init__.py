@@ -1,6 +1,6 @@
 """Mixtures of Gaussians, fitted by private expectation maximisation.
 
-Where to look: ``adaptive_method`` shares the budget and runs one Gaussian, a search for clusters
+Where to look: ``mixture_plan`` shares the budget, ``adaptive_method`` runs one Gaussian, a search for clusters
 (``clusters.lloyd_search``) and the steps, ``adaptive_model`` pools and shrinks, ``own_coordinates`` undoes clipping. A
 fit starts in ``cluster_start`` or ``histogram_start``, or in ``joint_release`` (``Joint``, and the ``published_dpem``).
 

@@ -37,8 +37,7 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.classes.class_estimates import ClassEstimates, shrink_classes
-from discreet.models.method import Method, growing_shares
-from discreet.models.mixture.adaptive_method import GUESS
+from discreet.models.method import GUESS, Method, growing_shares
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.models.noisy_sums import released_rows

@@ -27,8 +27,9 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
-from discreet.models.mixture.adaptive_method import ROUNDS, Adaptive
+from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.adaptive_model import Pool
+from discreet.models.mixture.mixture_plan import ROUNDS
 from discreet.models.mixture.own_coordinates import Clipping, Shape, noise_costs
 from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import correct_cells, estimate_probabilities
