@@ -13,8 +13,8 @@ from discreet.door import Curator
 from discreet.estimators.persistence import PublicRows
 from discreet.estimators.table_relations import Relation, read_relations
 from discreet.estimators.table_rules import check_zeros
+from discreet.models.synthesis.column_histograms import DeclaredColumn
 from discreet.models.synthesis.column_trees import NumberUnits
-from discreet.models.synthesis.synthesis_method import DeclaredColumn
 from discreet.records import Condition, Schema
 from discreet.records.cells import category_key
 from discreet.records.declared.conditions import And, Membership

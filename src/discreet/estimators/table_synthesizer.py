@@ -23,9 +23,10 @@ from discreet.estimators.table_persons import BATCHES, check_persons, keep_whole
 from discreet.estimators.table_relations import Relation
 from discreet.guarantees import Neighbors
 from discreet.models.noisy_sums import noise_std
+from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, tied_pairs
-from discreet.models.synthesis.synthesis_method import ColumnHistogram, FittedTable, TableSynthesis
+from discreet.models.synthesis.synthesis_method import FittedTable, TableSynthesis
 from discreet.models.synthesis.table_quality import TableQuality, assess_table
 from discreet.models.synthesis.table_rows import BrokenRule, Columns, DrawnColumn, draw_table, log_within
 from discreet.models.synthesis.table_worlds import DisturbedFits, TableWorld
@@ -258,7 +259,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         kept: Any = self.__dict__.get("_kept")
         if kept is None or kept[0] is not self.releases_:
             method = self._method_for(PublicRows.from_releases(self.releases_)).for_releases(len(self.releases_))
-            histograms = method.histograms(self.releases_[: method.levels])
+            histograms = method.one_ways.estimate(self.releases_)
             result = histograms, method.targets(self.releases_), method.triples(self.releases_)
             kept = self.__dict__["_kept"] = (self.releases_, result)
         found: tuple[list[ColumnHistogram], PairTargets, TripleTargets | None] = kept[1]

@@ -20,7 +20,7 @@ from discreet.door.release import describe_rows_of_releases
 from discreet.estimators.drawn_tables import to_table
 from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.inference.posterior import Diagnostics, PosteriorDraws, to_data_tree
-from discreet.models.synthesis.synthesis_method import ColumnHistogram
+from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.table_worlds import DisturbedFits
 from discreet.plots.plot import format_number
 from discreet.scales import ColumnScale

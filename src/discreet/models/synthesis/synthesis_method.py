@@ -20,12 +20,10 @@ Sums of triple tables over one column are counts of pairs, and join these by inv
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +35,13 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
 from discreet.models.noisy_sums import noise_std
-from discreet.models.synthesis.column_bins import MOST_BINS, group_categories, group_numbers, shrink_rare
-from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, find_inside, to_shares, total_rows
+from discreet.models.synthesis.column_bins import MOST_BINS
+from discreet.models.synthesis.column_histograms import (
+    ColumnHistogram,
+    DeclaredColumn,
+    TableHistograms,
+    columns_at_levels,
+)
 from discreet.models.synthesis.pair_targets import BinnedColumns, PairTargets, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_model import PairwiseModel, fit_pairs
 from discreet.models.synthesis.triples import TripleTargets, merge_bins
@@ -59,99 +62,6 @@ MOST_TRIPLES = 1000
 LEVELS = (4, 3, 2)  # of a column in a triple
 ENOUGH = 5.0  # standard deviations of noise that an average cell of a triple must have
 MOST_IN_ALL = 8000  # bins of all columns
-LEAST_ROWS = 3.0  # of a bin, in standard deviations of a pair count
-EXACT = 1e-6  # variance of a count that is known
-SEEN = 4.0  # standard deviations that the count of gaps must have, or there are none
-
-
-@dataclass(frozen=True)
-class DeclaredColumn:
-    """A column of the table, from public declarations.
-
-    Attributes
-    ----------
-    place : int
-        Among the numbers, or among the columns of categories.
-    units : NumberUnits or None
-        Of a number; None for categories.
-    count : int
-        How many categories there are, a gap's included; 0 for numbers.
-    gap : int or None
-        Of a number the column of categories that says whether it is missing; of categories the code of a gap. None
-        where nothing is missing.
-    """
-
-    place: int
-    units: NumberUnits | None = None
-    count: int = 0
-    gap: int | None = None
-
-    @property
-    def levels(self) -> int:
-        """How many releases its histogram takes."""
-        return 1 if self.units is None else self.units.levels
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnHistogram:
-    """The released histogram of a column, and its bins.
-
-    Attributes
-    ----------
-    column : DeclaredColumn
-    cuts : array
-        Of a number where its cells begin and end, in units.
-    shares : array
-        The probability of each cell or category, a gap's last.
-    groups : array of int
-        The bin of each of them.
-    noise : array
-        The variance of the number of rows in each bin.
-    """
-
-    column: DeclaredColumn
-    cuts: Whole
-    shares: Array
-    groups: Whole
-    noise: Array
-
-    @property
-    def bins(self) -> int:
-        """How many bins there are."""
-        return int(self.groups.max()) + 1
-
-    @property
-    def ordered(self) -> int:
-        """How many bins are those of numbers, without a gap's."""
-        if self.column.units is None:
-            return 0
-        return int(self.groups[: len(self.cuts) - 1].max()) + 1
-
-    @property
-    def values(self) -> Array:
-        """The mean value of each bin of a number, without a gap's."""
-        if self.column.units is None:
-            return np.zeros(0)
-        ends, inside = self.column.units.ends[self.cuts], len(self.cuts) - 1
-        weights = self.shares[:inside] + 1e-12 / inside
-        groups, middles = self.groups[:inside], (ends[:-1] + ends[1:]) / 2.0
-        return np.asarray(np.bincount(groups, weights * middles) / np.bincount(groups, weights))
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether more values are missing than noise explains."""
-        at = -1 if self.column.units is not None else self.column.gap
-        return self.column.gap is not None and bool(self.shares[at] > 0.0)
-
-    @property
-    def cells(self) -> Cells:
-        """The bins as cells of a query."""
-        if self.column.units is None:
-            return CategoryCells(self.column.place, tuple(self.groups.tolist()))
-        inside = len(self.cuts) - 1
-        first = np.flatnonzero(np.diff(self.groups[:inside])) + 1
-        edges = tuple(self.column.units.ends[self.cuts[first]].tolist())
-        return NumberCells(self.column.place, edges, self.column.gap if self.has_gaps else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,10 +131,14 @@ class TableSynthesis(Method[FittedTable]):
         """All pairs of columns."""
         return tuple(combinations(range(len(self.columns)), 2))
 
-    @property
-    def levels(self) -> int:
-        """How many releases the histograms take."""
-        return max(column.levels for column in self.columns)
+    @cached_property
+    def one_ways(self) -> TableHistograms:
+        """What the releases of histograms say."""
+        apart = tuple(
+            frozenset(code for pair in self.forbidden for column, code in pair if column == place)
+            for place in range(len(self.columns))
+        )
+        return TableHistograms(self.columns, self.pair_noise, self.most_bins, apart, self.known)
 
     @property
     def _stages(self) -> list[str]:
@@ -233,14 +147,14 @@ class TableSynthesis(Method[FittedTable]):
         several = len(self.columns) > 2
         more += ["target"] * (self.target is not None and several) + ["triples"] * (self.three and several)
         more += ["pairs"] * bool(self.pairs)
-        return ["histograms"] * self.levels + more
+        return ["histograms"] * len(columns_at_levels(self.columns)) + more
 
     @property
     def shares(self) -> list[float]:
         """The share of each release; see the module."""
-        active = [sum(column.levels > level for column in self.columns) for level in range(self.levels)]
+        counted = [len(places) for places in columns_at_levels(self.columns)]
         first = HISTOGRAMS if self.pairs else 1.0
-        result = [first * number / sum(active) for number in active]
+        result = [first * number / sum(counted) for number in counted]
         if "products" in self._stages:
             result.append(PRODUCTS)
         if "target" in self._stages:
@@ -273,10 +187,9 @@ class TableSynthesis(Method[FittedTable]):
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return questions like those that ``run`` will ask: a histogram, two numbers, the first pair of bins."""
-        trees = [self._start(column) for column in self.columns]
         asked: list[Question] = []
+        cells = self.one_ways.next_cells(())
         for stage in self._stages:
-            cells = tuple(_tree_cells(one, tree) for one, tree in zip(self.columns, trees, strict=True))
             if stage == "products":
                 some = tuple(NumberCells(self.columns[place].place, (0.0,)) for place in self.numbers)
                 asked.append(ScoreProducts(self.space, self.categories, some, ((-1.0, 1.0),) * len(some)))
@@ -305,7 +218,7 @@ class TableSynthesis(Method[FittedTable]):
 
     def zeros(self, releases: Sequence[Release]) -> NDArray[np.bool_]:
         """Return which pairs of bins cannot occur, shape (L, L)."""
-        histograms = self.histograms(releases[: self.levels])
+        histograms = self.one_ways.estimate(releases)
         starts = np.cumsum([0, *(one.bins for one in histograms)])
         result = np.zeros((int(starts[-1]),) * 2, dtype=bool)
         for pair in self.forbidden:
@@ -331,11 +244,9 @@ class TableSynthesis(Method[FittedTable]):
         """Return the question after these releases."""
         stage = self._stages[len(releases)]
         if stage == "histograms":
-            trees = self._trees(releases)
-            active = [place for place, column in enumerate(self.columns) if column.levels > len(releases)]
-            cells = tuple(_tree_cells(self.columns[place], trees[place]) for place in active)
+            cells = self.one_ways.next_cells(releases)
             return TableCounts(self.space, self.categories, cells, tuple((place,) for place in range(len(cells))))
-        histograms = self.histograms(releases[: self.levels])
+        histograms = self.one_ways.estimate(releases)
         cells = tuple(one.cells for one in histograms)
         if stage == "products":
             binned = self._binned(histograms, releases)
@@ -381,7 +292,7 @@ class TableSynthesis(Method[FittedTable]):
         if "triples" not in self._stages:
             return None
         counted = releases if others is None else others
-        histograms, release = self.histograms(releases[: self.levels]), counted[self._stages.index("triples")]
+        histograms, release = self.one_ways.estimate(releases), counted[self._stages.index("triples")]
         levels, triples = self._choose_triples(histograms, self._binned(histograms, releases).rows)
         if not triples:
             return None
@@ -391,130 +302,23 @@ class TableSynthesis(Method[FittedTable]):
         tables = tuple(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
         return TripleTargets(np.array(triples), np.concatenate(levels), tables, noise_std(release, "counts") ** 2)
 
-    @staticmethod
-    def _start(column: DeclaredColumn) -> ColumnTree:
-        units = NumberUnits(0.0, float(column.count - 1), True) if column.units is None else column.units
-        if column.units is None:  # every category at once, however many
-            return ColumnTree(units, np.arange(column.count + 1))
-        return ColumnTree.start(units, gap=column.gap is not None)
-
-    def _trees(self, releases: Sequence[Release]) -> list[ColumnTree]:
-        """Return the trees of all columns after these releases of histograms, cut for the next one.
-
-        Those of the last releases are kept, since most that follows from releases asks for them.
-        """
-        kept: Any = self.__dict__.get("_kept")
-        if kept is None or len(kept[0]) != len(releases) or any(map(operator.is_not, kept[0], releases)):
-            kept = self.__dict__["_kept"] = (tuple(releases), self._grow_trees(releases))
-        found: list[ColumnTree] = kept[1]
-        return found
-
-    def _grow_trees(self, releases: Sequence[Release]) -> list[ColumnTree]:
-        trees = [self._start(column) for column in self.columns]
-        for level, release in enumerate(releases):
-            active = [place for place, column in enumerate(self.columns) if column.levels > level]
-            noise = noise_std(release, "counts") ** 2
-            ends = np.cumsum([trees[place].size for place in active])[:-1]
-            for place, counts in zip(active, np.split(release["counts"], ends), strict=True):
-                trees[place] = trees[place].add(counts, noise)
-            rows = total_rows([tree.estimate() for tree in trees], release.size.rows)
-            for place in active:
-                if self.columns[place].levels > level + 1:
-                    trees[place] = trees[place].grow(rows)
-        return trees
-
-    def _recounted_trees(self, releases: Sequence[Release], others: Sequence[Release]) -> list[ColumnTree]:
-        """Return the trees of these releases with the counts of others."""
-        trees = self._trees(releases)
-        counted: list[list[tuple[Whole, Array]]] = [[] for _ in trees]
-        for level, other in enumerate(others):
-            active = [place for place, column in enumerate(self.columns) if column.levels > level]
-            ends = np.cumsum([len(trees[place].counted[level][1]) for place in active])[:-1]
-            for place, counts in zip(active, np.split(other["counts"], ends), strict=True):
-                counted[place].append((trees[place].counted[level][0], counts))
-        return [replace(tree, counted=tuple(own)) for tree, own in zip(trees, counted, strict=True)]
-
-    def histograms(
-        self,
-        releases: Sequence[Release],
-        others: Sequence[Release] | None = None,
-        bins: Sequence[ColumnHistogram] | None = None,
-    ) -> list[ColumnHistogram]:
-        """Return the histogram and the bins of each column, from the releases of histograms.
-
-        ``others`` are releases of the same questions, whose counts are read in the ``bins`` of these.
-        """
-        trees = self._trees(releases)
-        estimates = [tree.estimate() for tree in trees]
-        rows = total_rows(estimates, releases[0].size.rows)
-        if others is not None:
-            trees = self._recounted_trees(releases, others)
-            estimates = [tree.estimate() for tree in trees]
-        result = []
-        for place, (column, tree) in enumerate(zip(self.columns, trees, strict=True)):
-            counts, noise = estimates[place]
-            given = dict(self.known).get(place)
-            if given is not None:
-                counts, noise = _fill_known(np.array(given), counts, noise, column.gap, rows)
-            result.append(
-                self._histogram(place, column, tree, counts, noise, rows, None if bins is None else bins[place])
-            )
-        return result
-
-    def _histogram(
-        self,
-        place: int,
-        column: DeclaredColumn,
-        tree: ColumnTree,
-        counts: Array,
-        noise: Array,
-        rows: float,
-        bins: ColumnHistogram | None,
-    ) -> ColumnHistogram:
-        least = max(LEAST_ROWS * self.pair_noise, 1.0)
-        known = np.ones(len(counts), dtype=bool)  # all but a gap's that is not more than noise
-        if column.gap is not None:
-            at = len(counts) - 1 if column.units is not None else column.gap
-            known[at] = counts[at] > SEEN * math.sqrt(noise[at]) if bins is None else bins.has_gaps
-        shares, groups = np.zeros(len(counts)), np.zeros(len(counts), dtype=np.int64)
-        shares[known] = to_shares(counts[known], rows)
-        if column.units is None:
-            rare = shares * rows < least
-            kept = np.isin(
-                np.arange(len(counts)), [code for pair in self.forbidden for at, code in pair if at == place]
-            )
-            groups[known] = group_categories(shares[known] * rows, least, self.most_bins, kept[known])
-            rare &= known & np.array(place not in dict(self.known))
-            shares[known] = to_shares(shrink_rare(counts, rare, float(noise[0]))[known], rows)
-        else:
-            inside = len(tree.cuts) - 1
-            widths = np.diff(column.units.ends[tree.cuts])
-            groups[:inside] = group_numbers(widths, shares[:inside] * rows, least)
-            groups[inside:] = np.where(known[inside:], groups.max() + 1, 0)
-            ends = column.units.ends[tree.cuts]
-            known[:inside] = find_inside((ends[:-1] + ends[1:]) / 2.0, counts[:inside], noise[:inside])
-            shares[:] = 0.0
-            shares[known] = to_shares(counts[known], rows)
-        groups = groups if bins is None else bins.groups
-        return ColumnHistogram(column, tree.cuts, shares, groups, np.bincount(groups, noise).astype(np.float64))
-
     def _binned(self, histograms: Sequence[ColumnHistogram], releases: Sequence[Release]) -> BinnedColumns:
-        rows = total_rows([tree.estimate() for tree in self._trees(releases[: self.levels])], releases[0].size.rows)
+        rows = self.one_ways.rows(releases)
         counts = tuple(np.asarray(np.bincount(one.groups, one.shares) * rows, np.float64) for one in histograms)
         noise, ordered = tuple(one.noise for one in histograms), tuple(one.ordered for one in histograms)
         return BinnedColumns(rows, counts, noise, ordered, tuple(one.values for one in histograms))
 
     def targets(self, releases: Sequence[Release], others: Sequence[Release] | None = None) -> PairTargets:
-        """Return what the model is fitted to; of others in the same bins, if there are some (``histograms``)."""
-        histograms = self.histograms(releases[: self.levels])
+        """Return what the model is fitted to; of others in the same bins, if there are some (``TableHistograms``)."""
+        histograms = self.one_ways.estimate(releases)
         binned, counted = self._binned(histograms, releases), releases
         if others is not None:
-            histograms = self.histograms(releases[: self.levels], others[: self.levels], histograms)
+            histograms = self.one_ways.estimate(releases, others, histograms)
             counted = others
             binned = replace(self._binned(histograms, releases), scored=binned)
         products, spread = None, 0.0
         if len(self.numbers) > 1:
-            release = counted[self.levels]
+            release = counted[self._stages.index("products")]
             d = len(self.columns)
             products, spread = np.zeros((d, d)), noise_std(release, "products") ** 2
             for (i, j), value in zip(combinations(self.numbers, 2), release["products"], strict=True):
@@ -555,26 +359,6 @@ def _join_triples(
         levels = three.levels[columns.places(i)], three.levels[columns.places(j)]
         noise[i, j] = add_coarse(tables[i, j], float(noise[i, j]), levels, sums[i, j] / weight, 1.0 / weight)
         noise[j, i] = noise[i, j]
-
-
-def _fill_known(shares: Array, counts: Array, noise: Array, gap: int | None, rows: float) -> tuple[Array, Array]:
-    """Return the counts of categories whose shares are known, and their variances.
-
-    Only the number of gaps is as it was released, and all other rows have the known shares. The variances are very
-    small, the gaps' too, so that pair tables move none of them.
-    """
-    result, missing = np.zeros(len(counts)), 0.0
-    if gap is not None and counts[gap] > SEEN * math.sqrt(noise[gap]):
-        missing = result[gap] = min(float(counts[gap]), rows)
-    result[np.arange(len(counts)) != gap] = shares * (rows - missing)
-    return result, np.full(len(counts), EXACT)
-
-
-def _tree_cells(column: DeclaredColumn, tree: ColumnTree) -> Cells:
-    """Return the cells of a column's next histogram."""
-    if column.units is None:
-        return CategoryCells(column.place, tuple(range(column.count)))
-    return NumberCells(column.place, column.units.edges(tree.cuts), column.gap)
 
 
 def _two_cells(column: DeclaredColumn, cells: Cells) -> Cells:

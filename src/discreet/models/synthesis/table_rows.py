@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
 from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
-from discreet.models.synthesis.synthesis_method import ColumnHistogram
 from discreet.threads import one_blas_thread
 
 Array = NDArray[np.float64]

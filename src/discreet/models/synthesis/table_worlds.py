@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.models.noisy_sums import noise_std
+from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets
 from discreet.models.synthesis.pairwise_model import (
     CHAINS,
@@ -52,7 +53,7 @@ from discreet.models.synthesis.pairwise_model import (
     Walk,
     draw_start,
 )
-from discreet.models.synthesis.synthesis_method import ColumnHistogram, TableSynthesis
+from discreet.models.synthesis.synthesis_method import TableSynthesis
 from discreet.models.synthesis.table_rows import draw_columns
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms, project
 from discreet.queries.counts.table_counts import TableCounts
@@ -153,7 +154,7 @@ class DisturbedFits:
         self, method: TableSynthesis, releases: Sequence[Release], model: PairwiseModel, rng: np.random.Generator
     ) -> None:
         self.method, self.releases, self.model = method, releases, model
-        self.histograms = method.histograms(releases[: method.levels])
+        self.histograms = method.one_ways.estimate(releases)
         self.targets, self.zeros = method.targets(releases), method.zeros(releases)
         with one_blas_thread():
             self.pool = model.move(draw_start(self.targets, POOL, rng), MIXING, rng)
@@ -185,8 +186,7 @@ class DisturbedFits:
         return self._read(self._disturb_releases(rng))
 
     def _read(self, others: Sequence[Release]) -> tuple[list[ColumnHistogram], PairTargets]:
-        levels = self.method.levels
-        histograms = self.method.histograms(self.releases[:levels], others[:levels], self.histograms)
+        histograms = self.method.one_ways.estimate(self.releases, others, self.histograms)
         return histograms, self.method.targets(self.releases, others)
 
     def draw(self, rng: np.random.Generator) -> TableWorld:
