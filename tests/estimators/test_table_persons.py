@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.models.synthesis import pairwise_model
+from discreet.models.synthesis import pairwise_fit
 from discreet.models.synthesis.person_rows import link_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -44,15 +44,15 @@ def people() -> pd.DataFrame:
 
 @cache
 def fitted() -> dp.TableSynthesizer:
-    kept = pairwise_model.SWEEPS, pairwise_model.CHAINS
-    pairwise_model.SWEEPS, pairwise_model.CHAINS = 80, 2000
+    kept = pairwise_fit.SWEEPS, pairwise_fit.CHAINS
+    pairwise_fit.SWEEPS, pairwise_fit.CHAINS = 80, 2000
     try:
         return dp.TableSynthesizer(
             epsilon=20.0, schema=SCHEMA, whole=["visit", "born"], zeros=ZEROS,
             relations={"age": "2024 - born"}, random_state=0,
         ).fit(people())  # fmt: skip
     finally:
-        pairwise_model.SWEEPS, pairwise_model.CHAINS = kept
+        pairwise_fit.SWEEPS, pairwise_fit.CHAINS = kept
 
 
 @cache

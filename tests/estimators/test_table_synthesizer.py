@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.estimators.plots import plot_model
-from discreet.models.synthesis import pairwise_model, table_rows
+from discreet.models.synthesis import pairwise_fit, table_rows
 from discreet.models.synthesis.synthesis_method import TableSynthesis
 from discreet.noise import NotPrivateWarning
 from effort import size
@@ -35,15 +35,15 @@ ZEROS = ({"ward": "maternity", "sex": "M"}, "ward == 'icu' and age < 18")
 @pytest.fixture(autouse=True)
 def _shorter_fits(monkeypatch):
     """Make fits shorter: what is tested here does not need the last digit."""
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 80)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 1500)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 80)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 1500)
 
 
 @pytest.fixture
 def shortest_fits(monkeypatch):
     """Make them shorter still, where only releases and their noise are looked at; not around ``fitted``."""
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 10)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 200)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 10)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 200)
 
 
 @cache

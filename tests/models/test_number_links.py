@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.models.synthesis import pairwise_model
+from discreet.models.synthesis import pairwise_fit
 from discreet.models.synthesis.number_links import normal_scores, normal_table, tied_table, value_scores
 from discreet.models.synthesis.pair_targets import BinnedColumns, make_targets, nearest_correlations
-from discreet.models.synthesis.pairwise_model import Walk, draw_start, fit_pairs
+from discreet.models.synthesis.pairwise_fit import draw_start, fit_pairs
+from discreet.models.synthesis.pairwise_model import Walk
 
 
 def _targets(x, noise, seed=0, bins=12):
@@ -72,8 +73,8 @@ def test_scores_are_chosen_by_what_fits_the_released_tables():
 @pytest.mark.parametrize("rows", [_linear, _normal])
 def test_a_strong_correlation_stays(rows, monkeypatch):
     """Of the bins' values; noise of 20 rows in each of 144 cells of 20,000 rows."""
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 60)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 4000)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 60)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 4000)
     x = rows()
     targets, values = _targets(x, 400.0)
     rng = np.random.default_rng(0)
@@ -90,8 +91,8 @@ def test_a_parabola_stays(monkeypatch):
 
     Cells shrunk by themselves leave two fifths of it.
     """
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 80)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 4000)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 80)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 4000)
     rng = np.random.default_rng(0)
     x = rng.normal(size=20_000)
     targets, _ = _targets(np.stack([x, x**2 + rng.normal(0.0, 1.0, 20_000)], axis=1), 140.0**2)

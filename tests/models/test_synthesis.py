@@ -8,18 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.models.synthesis import pairwise_model
+from discreet.models.synthesis import pairwise_fit
 from discreet.models.synthesis.column_bins import group_categories, group_numbers, shrink_rare
 from discreet.models.synthesis.column_trees import ColumnTree, NumberUnits, find_inside, to_shares, total_rows
 from discreet.models.synthesis.pair_targets import BinnedColumns, add_coarse, make_targets
-from discreet.models.synthesis.pairwise_model import (
-    PairwiseModel,
-    Walk,
-    draw_independent,
-    draw_start,
-    fit_pairs,
-    tied_pairs,
-)
+from discreet.models.synthesis.pairwise_fit import draw_start, fit_pairs, tied_pairs
+from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk, draw_independent
 from discreet.models.synthesis.triples import TripleTargets, TripleTerms, merge_bins
 from effort import crossed, size
 from short_fits import shorter_synthesis
@@ -238,8 +232,8 @@ def test_the_fitted_model_has_the_targets_and_its_zeros_never_occur():
 
 @pytest.mark.parametrize("scale", [1e300, -1e300, 0.0, -1.0])
 def test_the_fit_is_total(scale, monkeypatch):
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 10)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 200)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 10)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 200)
     with np.errstate(over="ignore"):
         targets, _ = _noisy_targets(scale=scale)
     model = fit_pairs(targets, np.zeros((14, 14), dtype=bool), np.random.default_rng(0))
@@ -275,8 +269,8 @@ def test_a_triple_has_a_term_only_where_pairs_do_not_explain_it():
 
 @pytest.mark.parametrize("value", ABSURD)
 def test_triples_are_total(value, monkeypatch):
-    monkeypatch.setattr(pairwise_model, "SWEEPS", 20)
-    monkeypatch.setattr(pairwise_model, "CHAINS", 200)
+    monkeypatch.setattr(pairwise_fit, "SWEEPS", 20)
+    monkeypatch.setattr(pairwise_fit, "CHAINS", 200)
     targets, codes = _noisy_targets()
     three = _triples_of(codes, 400.0)
     three = replace(three, tables=(three.tables[0] + value * np.arange(12.0).reshape(2, 3, 2) ** 2,))

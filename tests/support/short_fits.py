@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from discreet.models.synthesis import pairwise_model
+from discreet.models.synthesis import pairwise_fit
 from effort import LONG
 
 __all__ = ["shorter_synthesis"]
@@ -14,10 +14,10 @@ __all__ = ["shorter_synthesis"]
 @contextmanager
 def shorter_synthesis(sweeps: int = 80, chains: int = 1500) -> Iterator[None]:
     """Make fits shorter within; ``make audit`` has them at full length."""
-    kept = pairwise_model.SWEEPS, pairwise_model.CHAINS
+    kept = pairwise_fit.SWEEPS, pairwise_fit.CHAINS
     if not LONG:
-        pairwise_model.SWEEPS, pairwise_model.CHAINS = sweeps, chains
+        pairwise_fit.SWEEPS, pairwise_fit.CHAINS = sweeps, chains
     try:
         yield
     finally:
-        pairwise_model.SWEEPS, pairwise_model.CHAINS = kept
+        pairwise_fit.SWEEPS, pairwise_fit.CHAINS = kept

@@ -25,7 +25,8 @@ from discreet.guarantees import Neighbors
 from discreet.models.noisy_sums import noise_std
 from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets
-from discreet.models.synthesis.pairwise_model import PairwiseModel, tied_pairs
+from discreet.models.synthesis.pairwise_fit import tied_pairs
+from discreet.models.synthesis.pairwise_model import PairwiseModel
 from discreet.models.synthesis.synthesis_method import FittedTable, TableSynthesis
 from discreet.models.synthesis.table_quality import TableQuality, assess_table
 from discreet.models.synthesis.table_rows import BrokenRule, Columns, DrawnColumn, draw_table, log_within

@@ -43,7 +43,8 @@ from discreet.models.synthesis.column_histograms import (
     columns_at_levels,
 )
 from discreet.models.synthesis.pair_targets import BinnedColumns, PairTargets, add_coarse, make_targets
-from discreet.models.synthesis.pairwise_model import PairwiseModel, fit_pairs
+from discreet.models.synthesis.pairwise_fit import fit_pairs
+from discreet.models.synthesis.pairwise_model import PairwiseModel
 from discreet.models.synthesis.triples import TripleTargets, merge_bins
 from discreet.queries.counts.table_counts import MOST_CELLS, CategoryCells, Cells, NumberCells, TableCounts
 from discreet.queries.moments.score_products import ScoreProducts

@@ -24,7 +24,8 @@ from scipy.special import ndtr, ndtri
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets, nearest_correlations
-from discreet.models.synthesis.pairwise_model import FORBIDDEN, PairwiseModel, Solver, Walk, draw_start
+from discreet.models.synthesis.pairwise_fit import FORBIDDEN, Solver, draw_start
+from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk
 from discreet.threads import one_blas_thread
 
 Array = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Draws of a fitted table's model from its posterior: tables that the same releases could have come from.
 
 Released counts are y = N·P + (sampling of the rows) + (noise), P being the population's. The fit solves y − M(θ) = λ·θ,
-which is the posterior mode of θ with a normal prior (``pairwise_model``). A draw of the posterior is the solution with
+which is the posterior mode of θ with a normal prior (``pairwise_fit``). A draw of the posterior is the solution with
 both sides disturbed as they vary,
 
     y + e − M(θ) = λ·(θ − ξ),
@@ -42,17 +42,8 @@ from discreet.door import Release
 from discreet.models.noisy_sums import noise_std
 from discreet.models.synthesis.column_histograms import ColumnHistogram
 from discreet.models.synthesis.pair_targets import PairTargets
-from discreet.models.synthesis.pairwise_model import (
-    CHAINS,
-    FORBIDDEN,
-    MEMORY,
-    SMOOTH,
-    PairwiseModel,
-    Rows,
-    Solver,
-    Walk,
-    draw_start,
-)
+from discreet.models.synthesis.pairwise_fit import CHAINS, FORBIDDEN, MEMORY, SMOOTH, Rows, Solver, draw_start
+from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk
 from discreet.models.synthesis.synthesis_method import TableSynthesis
 from discreet.models.synthesis.table_rows import draw_columns
 from discreet.models.synthesis.triples import TripleSolver, TripleTargets, TripleTerms, project
