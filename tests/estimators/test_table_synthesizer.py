@@ -576,3 +576,16 @@ def test_strongly_correlated_numbers_stay_so():
     rows = pd.DataFrame({"x": x, "y": y, "label": label})
     model = dp.TableSynthesizer(epsilon=1.0, schema=schema, neighbors="add-remove", random_state=0).fit(rows)
     assert 0.93 < model.sample(size(5_000, 20_000), random_state=0)[["x", "y"]].corr().iloc[0, 1] < 0.97
+
+
+def test_numbers_follow_a_parabola_within_bins():
+    """Where x is large, y grows with it, and where it is small, y falls: also among the rows of the outermost bins."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(0.0, 1.0, 20_000).clip(-5, 5)
+    rows = pd.DataFrame({"x": x, "y": (x**2 + rng.normal(0.0, 0.5, 20_000)).clip(-3, 27)})
+    schema = dp.Schema({"x": dp.Number(-5, 5), "y": dp.Number(-3, 27)})
+    made = dp.TableSynthesizer(epsilon=1.0, delta=1e-6, schema=schema, random_state=0).fit(rows).sample(20_000)
+    for side in (-1.0, 1.0):
+        real, ours = ((side * t["x"] > 1.5, t) for t in (rows, made))
+        slopes = [float(np.polyfit(t.loc[some, "x"], t.loc[some, "y"], 1)[0]) for some, t in (real, ours)]
+        assert 0.5 < slopes[1] / slopes[0] < 1.5, slopes

@@ -11,7 +11,8 @@ from discreet.models.synthesis import pairwise_fit
 from discreet.models.synthesis.number_links import normal_scores, normal_table, tied_table, value_scores
 from discreet.models.synthesis.pair_targets import BinnedColumns, make_targets, nearest_correlations
 from discreet.models.synthesis.pairwise_fit import draw_start, fit_pairs
-from discreet.models.synthesis.pairwise_model import Walk
+from discreet.models.synthesis.pairwise_model import PairwiseModel, Walk
+from discreet.models.synthesis.table_rows import _local_pulls
 
 
 def _targets(x, noise, seed=0, bins=12):
@@ -105,6 +106,24 @@ def test_a_parabola_stays(monkeypatch):
     real = links.curves[:, 0] @ targets.pairs @ links.scores[:, 1] / targets.columns.rows
     assert abs(real) > 0.5
     assert abs(ours - real) < 0.2 * abs(real)
+
+
+def test_within_bins_a_number_follows_the_slope_of_its_interactions():
+    """θ(x, y) = B·s·t + u(s)·t: the first part is of the latent variables, the second has the slope u'(s)·t."""
+    rng = np.random.default_rng(0)
+    targets, _ = _targets(_normal(), 25.0, bins=12)
+    s, t = targets.links.scores[:12, 0], targets.links.scores[12:, 1]
+    curve = s**2 - s * (targets.shares[:12] @ s**3)  # orthogonal to s
+    theta = np.zeros((24, 24))
+    theta[:12, 12:] = 0.7 * np.outer(s, t) + 0.3 * np.outer(curve, t)
+    model = PairwiseModel(targets.columns.starts, np.zeros(24), theta + theta.T, np.zeros((0, 2), dtype=int))
+    rows = np.stack([rng.integers(0, 12, 500), rng.integers(12, 24, 500)], axis=1).astype(np.int32)
+    pulls = _local_pulls(rows, model, targets)
+    inner = (rows[:, 0] > 0) & (rows[:, 0] < 11)
+    low, high = s[rows[inner, 0] - 1], s[rows[inner, 0] + 1]
+    wanted = 0.3 * (low + high - targets.shares[:12] @ s**3) * t[rows[inner, 1] - 12]
+    np.testing.assert_allclose(pulls[0, inner], wanted, atol=1e-9)
+    np.testing.assert_allclose(pulls[1, inner], 0.3 * curve[rows[inner, 0]], atol=1e-9)
 
 
 def test_interactions_that_overflow_a_float_are_drawn_together():

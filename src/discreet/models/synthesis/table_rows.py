@@ -7,7 +7,9 @@ the counts of the rows themselves meet the targets: rows of a model vary around 
 = (rank + U)/n of the n rows of a bin is spread evenly, and a row's cell is where u falls among the cells'
 probabilities. The ranks of numbers are those of latent normal variables. Their correlations are those of the numbers'
 links (``number_links``), in normal scores or in values, and each is drawn given the others within the interval of its
-bin, so that numbers are also correlated within bins.
+bin, so that numbers are also correlated within bins. A row's categories, and what relates numbers otherwise than
+linearly, tilt its density there by the slope of θ from bin to bin: along a parabola y falls with x at one end of x and
+grows at the other.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ SWEEPS, POLISHING = 20, 15
 STEP, TREND_STEP, FIELD_STEP = 0.02, 0.1, 0.7  # of θ, its trends and f over the last sweeps
 AT_ONCE = 2**15  # rows that are drawn from independent columns; more are copies of these, moved on
 LATENT_SWEEPS = 6
+LEAST_APART = 0.1  # scores of neighbouring bins, in standard deviations
 REDRAWS = 100  # of a column of rows that cannot be
 
 
@@ -175,7 +178,7 @@ def draw_columns(
 ) -> list[DrawnColumn]:
     """Return values within bins."""
     bins = rows - targets.columns.starts[:-1].astype(np.int32)
-    latent = _draw_latent(bins, histograms, targets, rng, _pull_of_categories(rows, model, targets))
+    latent = _draw_latent(bins, histograms, targets, rng, _local_pulls(rows, model, targets))
     return [_draw_column(bins[:, place], one, latent.get(place), rng) for place, one in enumerate(histograms)]
 
 
@@ -230,7 +233,7 @@ def _draw_latent(
     """Return for each number the latent normal score of each row, within the interval of its bin.
 
     Given the others, z_j is normal with mean (c_j − Σ_k Ω_jk·z_k)/Ω_jj and variance 1/Ω_jj, Ω being the inverse of the
-    correlations and c_j the pull of the row's categories; truncated to the bin's interval it is drawn by its
+    correlations and c_j the pull of all else (``_local_pulls``); truncated to the bin's interval it is drawn by its
     distribution function.
     """
     numbers = targets.columns.numbers
@@ -257,18 +260,32 @@ def _draw_latent(
     return {place: z[k] for k, place in enumerate(numbers)}
 
 
-def _pull_of_categories(rows: Rows, model: PairwiseModel, targets: PairTargets) -> Array:
-    """Return for each number the sum of its trends within the categories of each row; shape (numbers, n).
+def _local_pulls(rows: Rows, model: PairwiseModel, targets: PairTargets) -> Array:
+    """Return for each number the slope of ln of its density at its bin, by all else in the row; shape (numbers, n).
 
-    exp(c·z) is how the density of a number z changes with a category, so also within a bin.
+    θ is given for bins, and taken to be linear between the scores of neighbours. The part B·s_a·s_b of two numbers is
+    left out: it is in the correlations of the latent variables.
     """
-    numbers = targets.columns.numbers
-    weighted = targets.links.scores * targets.shares[:, None]
-    trends = (weighted.T @ np.where(model.interactions <= FORBIDDEN / 2.0, 0.0, model.interactions))[numbers]
+    numbers, scores = targets.columns.numbers, targets.links.scores
+    theta = np.where(model.interactions <= FORBIDDEN / 2.0, 0.0, model.interactions)
+    weighted = scores * targets.shares[:, None]
+    between = np.zeros((scores.shape[1],) * 2)
+    between[np.ix_(numbers, numbers)] = (weighted.T @ theta @ weighted)[np.ix_(numbers, numbers)]
+    np.fill_diagonal(between, 0.0)
+    theta = theta - scores @ between @ scores.T
     result = np.zeros((len(numbers), len(rows)))
-    for column, ordered in enumerate(targets.columns.ordered):
-        if not ordered:
-            result += trends[:, rows[:, column]]
+    for k, column in enumerate(numbers):
+        first, ordered = int(targets.columns.starts[column]), targets.columns.ordered[column]
+        if ordered < 2:
+            continue
+        own = theta[first : first + ordered]
+        bins = np.minimum(rows[:, column] - first, ordered - 1)
+        low, high = np.maximum(np.arange(ordered) - 1, 0), np.minimum(np.arange(ordered) + 1, ordered - 1)
+        apart = np.maximum(scores[first + high, column] - scores[first + low, column], LEAST_APART)
+        slopes = (own[high] - own[low]) / apart[:, None]
+        for other in range(rows.shape[1]):
+            if other != column:
+                result[k] += slopes[bins, rows[:, other]]
     return result
 
 
