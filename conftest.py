@@ -23,6 +23,9 @@ from _pytest.doctest import DoctestItem
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What is imported and collected stays: to look through it for garbage, again and again, would find none.
+gc.disable()
+
 # Most of the time of posteriors is compilation, and many tests compile the same. JAX reads these when it is imported,
 # in each worker and in what tests start. Two may write at once: what is half written is compiled anew (pyproject.toml).
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / "build" / "jax"))
@@ -99,6 +102,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
