@@ -84,21 +84,25 @@ def pytest_runtest_teardown() -> None:
         pyplot.close("all")
 
 
-def pytest_collection(session: pytest.Session) -> None:
-    """Import test modules in every second worker from the last to the first: what one has compiled another reads."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[Any]:
+    """Collect without looking for garbage, as all of it stays; afterwards look less often, and not there.
+
+    Every second worker imports test modules from the last to the first: what one has compiled another reads.
+    """
+    gc.disable()
     if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2:
         for folder in session.config.args:
             for path in sorted(Path(folder).rglob("test_*.py"), reverse=True):
                 sys.path.insert(0, str(path.parent))
                 with suppress(Exception, pytest.skip.Exception):  # collection comes to it again, and reports it
                     import_module(path.stem)
-
-
-def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what was imported and collected, which stays, and come less often."""
+    result = yield
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
+    return result
 
 
 def pytest_unconfigure() -> None:

@@ -263,10 +263,13 @@ def test_answers_find_what_is_there(name, delta, neighbors, monkeypatch):
     assert len(result.releases) == 1
     assert isinstance(result.release.noise, GaussianNoise if delta else LaplaceNoise)
     assert (result.p_value > 0.001) if name in NULL else (result.p_value < 0.01)
-    rows, everybody = result.interval(0.95), result.interval(0.95, of="population")
+    rows, everybody = (result.interval(0.95, of=which) for which in ("rows", "population"))
     assert everybody[0] <= result.value <= everybody[1]
     assert rows[0] <= result.value <= rows[1]
     assert everybody[1] - everybody[0] >= 0.99 * (rows[1] - rows[0])
+    assert everybody != rows  # each is remembered by its own question
+    low, high = result.interval(0.5, of="rows")
+    assert high - low < rows[1] - rows[0]
     (row,) = result.table()
     assert row["value"] == result.value
     assert row["p_value"] == result.p_value

@@ -16,14 +16,11 @@ def pairwise(*parameters: Collection[Any]) -> list[tuple[Any, ...]]:
     """
     listed = [list(values) for values in parameters]
     every = list(product(*(range(len(values)) for values in listed)))
-    missing = {pair for case in every for pair in _pairs(case)}
+    pairs = {case: frozenset(combinations(enumerate(case), 2)) for case in every}
+    missing = set().union(*pairs.values())
     chosen = []
     while missing:
-        case = max(every, key=lambda case: sum(pair in missing for pair in _pairs(case)))
-        missing.difference_update(_pairs(case))
+        case = max(every, key=lambda case: len(pairs[case] & missing))
+        missing -= pairs[case]
         chosen.append(tuple(values[i] for values, i in zip(listed, case, strict=True)))
     return chosen
-
-
-def _pairs(case: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    return list(combinations(enumerate(case), 2))

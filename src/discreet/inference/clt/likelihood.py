@@ -284,7 +284,7 @@ def _smooth_mean(
                 return None
         except (AttributeError, IndexError, TypeError, ValueError):  # a question that JAX cannot trace
             return None
-        data["c0"], data["J"] = np.asarray(mean(data, v0)), mean.jacobian(data, v0)
+        data["c0"], data["J"] = mean.expand(data, v0)
     return mean
 
 

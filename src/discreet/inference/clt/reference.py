@@ -79,9 +79,8 @@ class Problem:
 
     def prior_and_public(self, v: Array) -> tuple[Array, Array]:
         """Return the gradient of the log-prior and of the public rows' log-likelihood, and their information."""
-        gradient = self.model.call("prior_gradient", v)
-        hessian = -self.model.call("prior_hessian", v)
-        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2.0)
+        _, gradient, hessian = self.model.call("expand_prior", v)
+        values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2.0)
         information = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
         if self.public is not None:
             scores = np.nan_to_num(self.model.call("scores", v, self.public))
@@ -130,7 +129,8 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     if not _is_small(result, move):
         result, _ = _score_step(problem, result.w + _limit(problem, result, move) * move, draws, seed + 1)
     w = result.w
-    if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
+    log_prior, *_ = problem.model.call("expand_prior", problem.split(w)[0])
+    if not math.isfinite(float(log_prior)):
         raise ArgumentError(
             "model",
             UNSHOWN,

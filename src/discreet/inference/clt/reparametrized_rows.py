@@ -204,9 +204,10 @@ class PathwiseMean:
         weights, rest, _ = self.contributions(data, v)
         return weights @ rest
 
-    def jacobian(self, data: Any, v: Array) -> Array:
-        """Return the Jacobian at v, shape (numbers, size of v)."""
-        return np.column_stack([np.asarray(self._jvp(data, v, one)[1]) for one in np.eye(v.size)])
+    def expand(self, data: Any, v: Array) -> tuple[Array, Array]:
+        """Return ĉ(v) and its Jacobian at v, of shape (numbers, size of v)."""
+        values, columns = zip(*(self._jvp(data, v, one) for one in np.eye(v.size)), strict=True)
+        return np.asarray(values[0]), np.column_stack(columns)
 
     def is_smooth(self, data: Any, v: Array, moves: Array, stds: Array) -> bool:
         """Return whether the mean changes by the integral of its derivative (Simpson's rule), along some moves of v.

@@ -190,8 +190,9 @@ class RowModel:
         """Raise an error if a factor or an observed site depends on the row: then it is not part of the prior."""
         if not self._factors:
             return
-        v = self.prior_draw(jax.random.key(0))
-        if not np.array_equal(self.log_prior(v), self.log_prior(v, jax.random.key(1)), equal_nan=True):
+        one, other = jax.random.key(0), jax.random.key(1)
+        v = self.call("prior_draw", one)
+        if not np.array_equal(self.call("log_prior", v, one), self.call("log_prior", v, other), equal_nan=True):
             raise ArgumentError(
                 "model",
                 UNSHOWN,
@@ -299,13 +300,15 @@ class RowModel:
                 total = total + jnp.sum(site["fn"].log_prob(site["value"]))
         return total
 
-    def prior_gradient(self, v: Any) -> Any:
-        """Return the gradient of ``log_prior``."""
-        return jax.grad(self.log_prior)(v)
+    def expand_prior(self, v: Any) -> tuple[Any, Any, Any]:
+        """Return ``log_prior``, its gradient and its Hessian."""
 
-    def prior_hessian(self, v: Any) -> Any:
-        """Return the Hessian of ``log_prior``."""
-        return jax.hessian(self.log_prior)(v)
+        def gradient(v: Any) -> Any:
+            value, slope = jax.value_and_grad(self.log_prior)(v)
+            return slope, (value, slope)
+
+        hessian, (value, slope) = jax.jacfwd(gradient, has_aux=True)(v)
+        return value, slope, hessian
 
     def _log_row(self, v: Any, row: Rows) -> Any:
         def given(site: Any) -> Any:

@@ -66,9 +66,15 @@ class GroupComparison(HypothesisTest):
         return super().interval(level, of)
 
     def _find_interval(self, level: float, of: str) -> tuple[Any, Any]:
-        ends = [self._ends(contrast, level, of) for contrast in self.contrasts]
-        low, high = (self._each(list(side)) for side in zip(*ends, strict=True))
+        if (level, of) not in self._known_ends:
+            self._known_ends[level, of] = [self._ends(contrast, level, of) for contrast in self.contrasts]
+        low, high = (self._each(list(side)) for side in zip(*self._known_ends[level, of], strict=True))
         return low, high
+
+    @cached_property
+    def _known_ends(self) -> dict[tuple[float, str], list[tuple[float, float]]]:
+        """The intervals of all groups by their level and what they are about: tables, plots and text have the same."""
+        return {}
 
     @abstractmethod
     def _ends(self, contrast: Contrast, level: float, of: str) -> tuple[float, float]:
