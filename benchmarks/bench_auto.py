@@ -1,7 +1,7 @@
 """``GaussianMixture("auto")`` beside fixed numbers of components: mean log-likelihood of other rows, over ε.
 
 Tables of two kinds. "choosing": made by generators, on which the constants of the number of components were chosen
-(one Gaussian, four and twelve clusters, skewed columns). "figure": six tables of other origin. While the constants were
+(one Gaussian, clusters, skewed columns). "figure": six tables of other origin. While the constants were
 chosen, scores of lifesci, Adult, S1 and Pima were seen as well; those of Gowalla and the stroke stand-in were not.
 δ = 1e-6, replace-one, a fifth of the rows held out, as many splits as there are seeds. Scores are relative to the
 declared scale, as in bench_dpem.py.
@@ -53,14 +53,14 @@ def clusters(count: int, columns: int, rows: int, spread: float) -> Table:
     return table, dp.Box(-bound, bound).for_columns(columns)
 
 
-def skewed() -> Table:
-    """Return four columns that are no mixture of Gaussians."""
+def skewed(columns: int = 4, rows: int = 30_000) -> Table:
+    """Return up to four columns that are no mixture of Gaussians."""
     rng = np.random.default_rng(7)
     z = rng.standard_normal((30_000, 4))
     z[:, 1] += 0.7 * z[:, 0]
     waiting = rng.gamma(2.0, 1.0, len(z)) + 0.3 * z[:, 0]
     table = np.column_stack([np.exp(z[:, 0]), z[:, 1], waiting, np.abs(z[:, 3])])
-    return table, dp.Box([0, -6, -3, 0], [30, 6, 20, 6])
+    return table[:rows, :columns], dp.Box([0, -6, -3, 0][:columns], [30, 6, 20, 6][:columns])
 
 
 def stroke() -> Table:
@@ -75,6 +75,16 @@ TABLES: dict[str, dict[str, Callable[[], Table]]] = {
         "four clusters": lambda: clusters(4, 5, 20_000, 3.5),
         "twelve clusters": lambda: clusters(12, 3, 50_000, 5.0),
         "skewed": skewed,
+        "15 in 2 columns": lambda: clusters(15, 2, 5_000, 8.0),
+        "30 in 2 columns": lambda: clusters(30, 2, 10_000, 12.0),
+        "15 in 2 columns, 50,000": lambda: clusters(15, 2, 50_000, 8.0),
+        "30 in 2 columns, 50,000": lambda: clusters(30, 2, 50_000, 12.0),
+        "8 in 3 columns": lambda: clusters(8, 3, 5_000, 6.0),
+        "8 in 3 columns, 20,000": lambda: clusters(8, 3, 20_000, 6.0),
+        "6 touching in 2 columns": lambda: clusters(6, 2, 5_000, 2.0),
+        "one Gaussian in 2 columns": lambda: clusters(1, 2, 5_000, 0.0),
+        "skewed, 2 columns": lambda: skewed(2, 5_000),
+        "skewed, 3 columns": lambda: skewed(3, 10_000),
     },
     "figure": {
         "lifesci": lifesci,

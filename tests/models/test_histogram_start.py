@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -44,8 +45,12 @@ def test_all_of_the_budget_is_shared_out(count, columns, rows):
     new = plan(count, columns, rows)
     assert new.search_steps == 1
     assert not new.growth_shares
-    assert new.earlier == replace(new, uses_histogram=False)
-    for method in (new, new.earlier):
+    less = new.earlier
+    assert less.has_histogram
+    assert less.search_share < new.search_share
+    assert less.steps >= new.steps
+    assert less.earlier == replace(less, uses_histogram=False)
+    for method in (new, less, less.earlier):
         assert sum(method.shares) == pytest.approx(1.0)
 
 
@@ -79,10 +84,52 @@ def test_without_noise_components_are_at_the_clusters_with_one_covariance_of_the
         return curator.measure(question, dp.GaussianLoss(1e6))
 
     rng = np.random.default_rng(0)
-    start = start_at_peaks(count, 0.1, Shape(shape, columns), base, 4000.0, curator.space, rng, measure)
+    start = start_at_peaks(count, 0, 0.1, Shape(shape, columns), base, 4000.0, curator.space, rng, measure)
     assert start.count == count
     distances = np.linalg.norm((start.means[:, None] - centres) / (0.005 * scales), axis=2)
     assert distances.min(axis=0).max() < 1.0
     np.testing.assert_array_equal(start.covariances, np.repeat(start.covariances[:1], count, axis=0))
     if shape == "diag":
         assert np.count_nonzero(start.covariances[0]) == columns
+
+
+@seeds_are_fine
+class TestNumberOfComponents:
+    """With "auto" in few columns the histogram chooses it: the budget was shared for what the public rule permits."""
+
+    OPTIONS: ClassVar[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6, "bounds": (-25.0, 25.0), "random_state": 0}
+
+    def test_clear_clusters_get_more_than_the_rule_permits(self):
+        table, _ = clusters(24, 2, 4000)
+        usual = plan(None, 2, 4000)
+        model = dp.GaussianMixture("auto", **self.OPTIONS).fit(table)
+        assert usual.count < 16 < model.n_components_ <= usual.most_chosen
+        assert len(model.losses_) == len(usual.shares)
+        assert model.releases_[-1]["counts"].size == model.n_components_ == len(model.means_)
+        assert model.score(table) > dp.GaussianMixture(usual.count, **self.OPTIONS).fit(table).score(table) + 0.1
+        again = dp.GaussianMixture.from_json(model.to_json())
+        assert again.n_components_ == model.n_components_
+        assert str(again.diagnose()).startswith(f"{model.n_components_} components")
+
+    def test_rows_without_clusters_get_half(self):
+        table = np.random.default_rng(0).normal(size=(4000, 2)) * [8.0, 3.0]
+        model = dp.GaussianMixture("auto", **self.OPTIONS).fit(table)
+        assert model.n_components_ == (plan(None, 2, 4000).count + 1) // 2
+
+    def test_a_number_that_is_given_stays(self):
+        table, _ = clusters(24, 2, 4000)
+        assert dp.GaussianMixture(12, **self.OPTIONS).fit(table).n_components_ == 12
+
+    @pytest.mark.parametrize("count", ["auto", 12])
+    def test_files_of_versions_in_which_it_did_not_are_read(self, count, monkeypatch):
+        table, _ = clusters(12, 2, 3000)
+        options = self.OPTIONS | {"random_state": None}
+        now = Adaptive.for_data
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Adaptive, "for_data", lambda *known, **more: now(*known, **more).earlier)
+            old = dp.GaussianMixture(count, **options).fit(table)
+        new = dp.GaussianMixture(count, **options).fit(table)
+        assert new.losses_ != old.losses_
+        for model in (old, new):
+            assert dp.GaussianMixture.from_json(model.to_json()).losses_ == model.losses_
+        assert old.n_components_ == plan(None if count == "auto" else count, 2, 3000).count

@@ -62,8 +62,9 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     Parameters
     ----------
     n_components : int, "auto" or list of int
-        The number of Gaussians. ``"auto"``: as many as suit ε, δ and the numbers of rows and columns, with
-        ``method="adaptive"``. From several numbers the best is selected privately, within the same guarantee.
+        The number of Gaussians. ``"auto"``: as many as suit ε, δ and the numbers of rows and columns, or as clusters
+        that a private histogram shows in up to three columns; with ``method="adaptive"``. From several numbers the best
+        is selected privately, within the same guarantee.
     epsilon, delta : float
         The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs

@@ -132,6 +132,10 @@ def check_losses(result: Sequence[Loss], requested: Sequence[Loss]) -> None:
             raise ArgumentError("losses_", UNSHOWN, f"{other!r}, as the parameters ask for; got {one!r}")
 
 
+def _are_close(result: Sequence[Loss], requested: Sequence[Loss]) -> bool:
+    return len(result) == len(requested) and all(map(_is_close, result, requested))
+
+
 def _is_close(one: Loss, other: Loss) -> bool:
     if type(one) is not type(other):
         return False
@@ -233,11 +237,11 @@ class Persistent:
             check_release(release, public)
         method = self._method_for(public)
         if method is not None:
-            planned = method
-            while planned is not None and len(planned.shares) != len(losses):
+            asked, planned = self._requested_guarantee(public.neighbors), method  # type: ignore[attr-defined]
+            while planned is not None and not _are_close(losses, planned.losses(asked)):
                 planned = planned.earlier
-            requested = (planned or method).losses(self._requested_guarantee(public.neighbors))  # type: ignore[attr-defined]
-            check_losses(losses, requested)
+            if planned is None:
+                check_losses(losses, method.losses(asked))
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ArgumentError("unit_", unit, "the unit that the releases declare")

@@ -181,8 +181,8 @@ class Adaptive(MixturePlan):
             return releases[-1]
 
         if self.has_histogram:
-            noise = self.search_noise
-            return start_at_peaks(self.count, noise, self.shape, base, rows, space, rng, measure), releases
+            most, noise = self.most_chosen if self.chooses else 0, self.search_noise
+            return start_at_peaks(self.count, most, noise, self.shape, base, rows, space, rng, measure), releases
         if self.search_steps:
             # Every column counts by its standard deviation
             scales = np.sqrt(np.diag(base.covariances[0]))
@@ -210,6 +210,9 @@ class Adaptive(MixturePlan):
     ) -> tuple[Components, list[Release]]:
         """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
 
+        More components than the budget was shared for, as a histogram may have chosen, suit fewer steps: each then asks
+        its question several times.
+
         Parameters
         ----------
         start : Components
@@ -225,11 +228,22 @@ class Adaptive(MixturePlan):
             Their number.
         """
         pool, releases = Pool.empty(start), list[Release]()
-        mixture = self.mixture(base, rows, self.count, self.step_share, steps)
+        numbers = [1] * steps
+        if start.count > self.count and steps == self.default_steps():  # fewer steps, of several releases each
+            wanted = min(replace(self, count=start.count).default_steps(), steps)
+            numbers = [steps // wanted + (step < steps % wanted) for step in range(wanted)]
+            steps = wanted
+        mixture = self.mixture(base, rows, start.count, math.fsum(numbers) / steps * self.step_share, steps)
+        sizes = iter(numbers)
+
+        def measure(question: Question) -> Release:
+            asked = [next(measures)(question) for _ in range(next(sizes))]
+            releases.extend(asked)
+            return mean_release(asked)
+
         ends = sorted({round(part * steps) for part in (0.0, *MOVES, 1.0)})
         for begin, end in pairwise(ends):
-            pool, more = expectation_maximization(mixture, pool, space, islice(measures, end - begin))
-            releases += more
+            pool, _ = expectation_maximization(mixture, pool, space, [measure] * (end - begin))
             if end < steps:
                 pool = move_spare(pool, self.shape, rng)
         return pool.components, releases

@@ -1,6 +1,7 @@
 """``MixturePlan``: how the phases of the fit of a mixture share its budget.
 
-All of it follows from public numbers: ε, δ, d, K, and the number of rows where it is public.
+All of it follows from public numbers: ε, δ, d, K, and the number of rows where it is public. Where K follows from a
+histogram, the plan is that of the K that the numbers permit.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ SEARCH = 0.1  # share of the budget of the search for clusters, relative to what
 # Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
 # and more with more of them, as a start without a search is then less likely to have one near each cluster
 BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
-# In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4
-FEW_COLUMNS, FEW, MOST_LLOYD_ERROR = 3, 4, 0.4
+# In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4; or
+# above 0.35 if it also chooses K. It has twice the share of a search, and few steps follow
+FEW_COLUMNS, FEW, MOST_LLOYD_ERROR, MOST_CHOOSING_ERROR = 3, 4, 0.4, 0.35
+HISTOGRAM = 0.2
+MOST_MEAN_NOISE = 0.07  # squared error of a mean with as many components as a histogram may choose
 
 # Growth: a fit with few components, whose heaviest are then split, again and again
 LEAST_GROWN, FEWEST = 10, 4  # so many components and more grow, from four or from as many clusters as were found
@@ -72,6 +76,10 @@ class MixturePlan(Method[Components]):
         See ``OneGaussian``.
     searches, grows, uses_histogram, looks : bool
         Whether there may be a search, growth, a histogram as the search, and a look for clusters within phase 1.
+    chooses : bool
+        Whether K may follow from a histogram. Then ``count`` is the number for which the budget is shared.
+    prefers_histogram : bool
+        Whether a histogram has more of the budget than Lloyd steps, and fewer steps follow.
 
     Attributes
     ----------
@@ -101,6 +109,8 @@ class MixturePlan(Method[Components]):
     grows: bool = True
     uses_histogram: bool = True
     looks: bool = True
+    chooses: bool = False
+    prefers_histogram: bool = True
     rows: int = field(init=False)
     mean_noise: float = field(init=False)
     difficulty: float = field(init=False)
@@ -123,14 +133,14 @@ class MixturePlan(Method[Components]):
     ) -> Self:
         """Return the method for a guarantee, with the share ``part`` of its squared budget.
 
-        Without a ``count`` it is the number of components that is permitted.
+        Without a ``count`` it is the number of components that is permitted, or what a histogram shows.
         """
         d = space.dimension
         budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
         plan = cls(count or 1, Shape(shape, d), guarantee.neighbors, size, budget, 1, prior, metric, spectral)
         if count is None:
-            plan = replace(plan, count=plan.permitted)
+            plan = replace(plan, count=plan.permitted, chooses=True)
         return replace(plan, steps=steps or plan.default_steps())
 
     def __post_init__(self) -> None:
@@ -153,6 +163,12 @@ class MixturePlan(Method[Components]):
         d = self.shape.dimension
         y = math.sqrt(self.budget) * self.rows / math.sqrt(d * (d + 2.0))
         return int(min(max(round(min(0.3 * y**0.65, y / 20.0)), 1), MOST_PERMITTED))
+
+    @property
+    def most_chosen(self) -> int:
+        """The largest number of components that a histogram may choose."""
+        carried = self.count * math.sqrt(MOST_MEAN_NOISE / self.mean_noise)
+        return int(min(max(carried, self.count), MOST_PERMITTED))
 
     @property
     def distinguishable(self) -> int:
@@ -206,8 +222,15 @@ class MixturePlan(Method[Components]):
         return relative_noise(noise, self.shape.dimension) * self.count / self.rows
 
     def default_steps(self) -> int:
-        """Return the number of steps that suits the budget: more steps where there is less noise."""
-        return ROUNDS if self.is_single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
+        """Return the number of steps that suits the budget: more steps where there is less noise.
+
+        A histogram finds clusters at once: with the squared error s of a mean, 0.95·s^(-0.42) steps follow it, from 2.
+        """
+        if self.is_single:
+            return ROUNDS
+        usual = int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
+        few = self.has_histogram and self.prefers_histogram
+        return min(usual, max(round(0.95 * self.mean_noise**-0.42), 2)) if few else usual
 
     @property
     def shares(self) -> list[float]:
@@ -228,6 +251,9 @@ class MixturePlan(Method[Components]):
         """The method of the version before: without a look, a histogram, growth, a search, one after the other."""
         if self.has_look:
             return replace(self, looks=False)
+        if self.has_histogram and self.prefers_histogram:
+            before = replace(self, chooses=False, prefers_histogram=False)
+            return replace(before, steps=before.default_steps()) if self.steps == self.default_steps() else before
         if self.has_histogram:
             return replace(self, uses_histogram=False)
         if self.has_growth:
@@ -237,14 +263,11 @@ class MixturePlan(Method[Components]):
     @property
     def has_histogram(self) -> bool:
         """Whether the search is one histogram: in few columns, where Lloyd steps would see many clusters badly."""
-        many = self.count > FEW and self.shape.dimension <= FEW_COLUMNS
-        return (
-            many
-            and self.uses_histogram
-            and self.searches
-            and not self.is_single
-            and self._lloyd_error > MOST_LLOYD_ERROR
-        )
+        if self.is_single or not (self.searches and self.uses_histogram) or self.shape.dimension > FEW_COLUMNS:
+            return False
+        if self.chooses:
+            return self._lloyd_error > MOST_CHOOSING_ERROR
+        return self.count > FEW and self._lloyd_error > MOST_LLOYD_ERROR
 
     @property
     def search_steps(self) -> int:
@@ -277,7 +300,9 @@ class MixturePlan(Method[Components]):
         """The share of the budget of one step of the search."""
         if self.has_look:
             return LOOK / usual_steps(self.count)
-        return self._whole_search / (1 if self.has_histogram else usual_steps(self.count))
+        if self.has_histogram:
+            return HISTOGRAM * (1.0 - self.first) if self.prefers_histogram else self._whole_search
+        return self._whole_search / usual_steps(self.count)
 
     @property
     def search_noise(self) -> float:
