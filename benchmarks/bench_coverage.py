@@ -36,7 +36,7 @@ from discreet.queries.counts.rounded_numbers import RoundedNumbers
 from discreet.queries.moments.deviations import DeviationProducts
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.ranks.column_steps import FINEST
-from discreet.records import Block, Box
+from discreet.records import Block, Box, as_records
 from discreet.statistics.comparisons.contrasts import BINARY, Contrast
 from discreet.statistics.comparisons.measured import SQUARES, SUM
 from discreet.statistics.correlations import Correlation
@@ -77,11 +77,15 @@ class Populations:
         How three features and residuals of variance 4 of a linear regression are drawn.
     linear, logistic : tuples of float
         The true coefficients, the intercept last.
+    number : tuple
+        How a column beside a category is drawn, and its bounds; for regressions.
+    wards : tuple of float
+        The shares of the category's values, the reference first.
+    effects : mapping
+        The true coefficients for each kind of regression: of the number, of the further values, and the intercept.
     sizes, fitted : tuples of int
         Numbers of rows; for regressions.
     epsilons : tuple of float
-    fits : tuple of float
-        How often regressions are fitted for each of ``fitted``, relative to the repeats.
     """
 
     columns: Mapping[str, tuple[Draw, float, float]]
@@ -94,10 +98,12 @@ class Populations:
     residuals: Draw
     linear: tuple[float, ...]
     logistic: tuple[float, ...]
+    number: tuple[Draw, float, float]
+    wards: tuple[float, ...]
+    effects: Mapping[str, tuple[float, ...]]
     sizes: tuple[int, ...]
     fitted: tuple[int, ...]
     epsilons: tuple[float, ...]
-    fits: tuple[float, ...]
 
     def settings(self) -> Iterator[tuple[str, float, bool]]:
         """Yield every relation, ε and kind of noise."""
@@ -188,10 +194,12 @@ TUNING = Populations(
     residuals=lambda rng, shape: 2.0 * rng.normal(size=shape),
     linear=(3.0, -2.0, 0.5, 5.0),
     logistic=(1.0, -0.7, 0.3, -0.3),
+    number=TUNED_COLUMNS["normal"],
+    wards=(0.5, 0.3, 0.15, 0.05),
+    effects={"linear": (0.1, 1.0, -0.8, 2.0, 5.0), "logistic": (0.04, 0.8, -0.5, -1.0, -1.6)},
     sizes=(200, 2000, 20_000),
     fitted=(2000, 20_000),
     epsilons=(0.3, 1.0, 3.0),
-    fits=(0.5, 0.25),
 )
 
 
@@ -276,10 +284,12 @@ FRESH = Populations(
     residuals=lambda rng, shape: rng.exponential(2.0, shape) - 2.0,
     linear=(1.5, -1.0, 0.7, 2.0),
     logistic=(0.8, -0.9, 0.6, 0.4),
+    number=(lambda rng, shape: rng.lognormal(1.5, 0.8, shape), 0.0, 100.0),
+    wards=(0.62, 0.3, 0.08),
+    effects={"linear": (0.3, -1.5, 2.5, 4.0), "logistic": (-0.06, 0.6, -0.9, 0.4)},
     sizes=(150, 1000, 8000),
     fitted=(1000, 8000),
     epsilons=(0.2, 0.7, 2.0),
-    fits=(1.0, 1.0),
 )
 POPULATIONS = {"tuning": TUNING, "fresh": FRESH}
 
@@ -718,30 +728,73 @@ def differences(of: Populations, repeats: int, rng: np.random.Generator) -> Iter
 def regressions(
     of: Populations, repeats: int, rng: np.random.Generator, kinds: Sequence[str] = ("linear", "logistic")
 ) -> Iterator[dict[str, Any]]:
-    """Yield the coverage of each coefficient of linear and logistic regression, fitted by the library."""
+    """Yield the coverage of each coefficient of linear and logistic regression of numbers, fitted by the library."""
+    for kind in kinds:
+        truth = np.array(getattr(of, kind))
+
+        def draw(rows: int, truth: Array = truth) -> tuple[Array, Array]:
+            X = of.features(rng, rows)
+            return X, X @ truth[:-1] + truth[-1]
+
+        columns = {f"x{j}": dp.Number(-8, 8) for j in range(3)}
+        for rows in of.fitted:
+            yield from cover_coefficients(
+                of, truth, kind, draw, columns, ("x0", "x1", "x2", "const"), rows, repeats, rng
+            )
+
+
+def by_ward(
+    of: Populations, repeats: int, rng: np.random.Generator, kinds: Sequence[str] = ("linear", "logistic")
+) -> Iterator[dict[str, Any]]:
+    """Yield the same for a number and a category, whose values are more and less rare."""
+    draw_number, low, high = of.number
+    columns = {"number": dp.Number(low, high), "ward": dp.Category(range(len(of.wards)))}
+    names = ("number beside wards", *(f"ward of {100.0 * share:g} %" for share in of.wards[1:]), "const beside wards")
+    for kind in kinds:
+        truth = np.array(of.effects[kind])
+
+        def draw(rows: int, truth: Array = truth) -> tuple[Array, Array]:
+            number = np.clip(draw_number(rng, (rows,)), low, high)
+            ward = rng.choice(len(of.wards), rows, p=of.wards)
+            return np.column_stack([number, ward]), truth[0] * number + np.append(0.0, truth[1:-1])[ward] + truth[-1]
+
+        for rows in of.fitted:
+            yield from cover_coefficients(of, truth, kind, draw, columns, names, rows, repeats, rng)
+
+
+def cover_coefficients(
+    of: Populations,
+    truth: Array,
+    kind: str,
+    draw: Callable[[int], tuple[Array, Array]],
+    columns: Mapping[str, Any],
+    names: Sequence[str],
+    rows: int,
+    repeats: int,
+    rng: np.random.Generator,
+) -> Iterator[dict[str, Any]]:
+    """Yield coverage, how often a coefficient was identified, and the median width where it was, for each of them."""
     warnings.simplefilter("ignore")
-    for kind, parameters in zip(kinds, (getattr(of, kind) for kind in kinds), strict=True):
-        truth = np.array(parameters)
-        for rows, often in zip(of.fitted, of.fits, strict=True):
-            for epsilon in of.epsilons:
-                held, number = np.zeros(len(truth)), max(int(often * repeats), 1)
-                for _ in range(number):
-                    X = of.features(rng, rows)
-                    line = X @ truth[:-1] + truth[-1]
-                    model: Any
-                    if kind == "linear":
-                        y = line + of.residuals(rng, (rows,))
-                        model = dp.LinearRegression(epsilon=epsilon, bounds=dp.Box(-8, 8), target_bounds=(-40, 40))
-                    else:
-                        y = (rng.random(rows) < 1.0 / (1.0 + np.exp(-line))).astype(np.int64)
-                        model = dp.LogisticRegression(
-                            epsilon=epsilon, bounds=dp.Box(-8, 8), classes=[0, 1], inference=True
-                        )
-                    low, high = model.fit(X, y).interval(LEVEL)
-                    held += (low <= truth) & (truth <= high)
-                for name, share in zip(("x0", "x1", "x2", "const"), held / number, strict=True):
-                    cell = _cell(f"{kind} regression", name, rows, ("replace-one", epsilon, True), float(share))
-                    yield cell | {"repeats": number}
+    target = dp.Number(-40, 40) if kind == "linear" else dp.Category([0, 1])
+    schema = dp.Schema({**columns, "y": target})
+    for epsilon in of.epsilons:
+        ends = np.empty((repeats, 2, len(truth)))
+        for place in range(repeats):
+            X, line = draw(rows)
+            if kind == "linear":
+                y, model = line + of.residuals(rng, (rows,)), dp.LinearRegression(epsilon=epsilon)
+            else:
+                y = rng.random(rows) < 1.0 / (1.0 + np.exp(-line))
+                model = dp.LogisticRegression(epsilon=epsilon, inference=True)
+            curator = dp.Curator(as_records(np.column_stack([X, y]), schema=schema))
+            ends[place] = model.fit(curator.only([*columns, "y"]), "y").interval(LEVEL)
+        held = ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean(axis=0)
+        known = np.isfinite(ends).all(axis=1)
+        for place, name in enumerate(names):
+            cell = _cell(f"{kind} regression", name, rows, ("replace-one", epsilon, True), float(held[place]))
+            widths = (ends[:, 1] - ends[:, 0])[known[:, place], place]
+            more = {"width": float(f"{np.median(widths):.4g}")} if len(widths) else {}
+            yield cell | {"repeats": repeats, "identified": round(float(known[:, place].mean()), 4)} | more
 
 
 def _cell(kind: str, data: str, rows: int, setting: tuple[str, float, bool], coverage: float) -> dict[str, Any]:
@@ -768,6 +821,8 @@ KINDS: dict[str, Callable[[Populations, int, np.random.Generator], Iterator[dict
     "difference": differences,
     "linear": partial(regressions, kinds=["linear"]),
     "logistic": partial(regressions, kinds=["logistic"]),
+    "linear by ward": partial(by_ward, kinds=["linear"]),
+    "logistic by ward": partial(by_ward, kinds=["logistic"]),
 }
 
 

@@ -125,3 +125,32 @@ def test_rows_of_persons_need_a_curator_to_be_scored():
     )
     with pytest.raises(ArgumentError, match="do not say whose they are"):
         dp.private_score(model, rows[["age"]], rows["stay"], metric="r2", epsilon=1.0)
+
+
+def test_a_model_of_chosen_rows_scores_those_that_a_curator_chooses():
+    """A frame does not say which of its rows count, so it is refused; a curator's own condition is what applies."""
+    chosen = CURATOR.where("ward == 'surgery'")
+    line = linear().fit(chosen.only(["age", "stay"]), "stay")
+    with pytest.raises(ArgumentError, match=r"not “ward == 'surgery'”.*where\(\"ward == 'surgery'\"\)"):
+        dp.private_score(line, ROWS[["age"]], ROWS["stay"], metric="r2", epsilon=1.0)
+    own, every = (dp.private_score(line, one, "stay", metric="r2", epsilon=9.0).value for one in (chosen, CURATOR))
+    assert own > 0.5 > every  # other wards stay less long
+    mixture = dp.GaussianMixture(1).fit(chosen.only(["age", "stay"]))
+    with pytest.raises(ArgumentError, match="fitted to such rows alone"):
+        dp.private_score(mixture, ROWS[["age", "stay"]], epsilon=1.0)
+
+
+def test_a_rare_category_is_not_pulled():
+    """Rows of a rare value are far out. Where they were moved closer, the interval missed by twice its own width."""
+    rng = np.random.default_rng(8)
+    ward = rng.choice(3, 60_000, p=[0.66, 0.3, 0.04])
+    odds = np.exp(np.array([-0.3, 0.2, -1.3])[ward])
+    rows = pd.DataFrame({"ward": np.array(["medicine", "spa", "surgery"])[ward]})
+    rows["back"] = np.where(rng.random(len(rows)) < odds / (1.0 + odds), "yes", "no")
+    bounds = {"ward": dp.Category(["medicine", "spa", "surgery"])}
+    model = dp.LogisticRegression(
+        epsilon=5.0, inference=True, bounds=bounds, classes=["no", "yes"], coordinates="private"
+    )
+    low, high = model.fit(rows, "back").interval(1.0 - 1e-9)
+    assert low[1] < -1.0 < high[1]
+    assert high[1] - low[1] < 1.2

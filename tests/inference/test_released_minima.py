@@ -36,11 +36,19 @@ def fit(kind=dp.LogisticRegression, labels=Y, epsilon=1.0, **given):
         )
 
 
-@pytest.mark.parametrize("kind", [dp.LogisticRegression, dp.LinearSVC])
-@pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
-def test_the_gradients_at_a_minimum_are_a_noisy_sum(kind, labels):
+@pytest.mark.parametrize(
+    ("kind", "labels", "given"),
+    [
+        (dp.LogisticRegression, Y, {}),
+        (dp.LogisticRegression, THREE, {}),
+        (dp.LogisticRegression, Y, {"inference": True}),  # far rows have weights
+        (dp.LinearSVC, Y, {}),
+        (dp.LinearSVC, THREE, {}),
+    ],
+)
+def test_the_gradients_at_a_minimum_are_a_noisy_sum(kind, labels, given):
     """Their sum over the private rows, less what was read as their noisy sum, is the noise of the objective."""
-    measured = read_measurements(fit(kind, labels, epsilon=8.0))
+    measured = read_measurements(fit(kind, labels, epsilon=8.0, **given))
     minima = [(one, view) for one, view in zip(measured.sums, measured.views, strict=True) if "positive" in vars(one)]
     assert len(minima) == (1 if labels is Y else 3)
     for one, view in minima:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from discreet.guarantees.normal import normal_delta
 from discreet.guarantees.objective_loss import _corners
 from discreet.models.linear.private_minimum import PrivateMinimum
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
+from discreet.queries.moments.components import Components
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.objectives.minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
@@ -237,14 +239,14 @@ def rows_of(rng, n, d, kind):
 
 def longer(problem, block, theta, b):
     """Return the length of the gradient in extended precision."""
-    u = problem.features.map_rows(block).astype(np.longdouble)
+    u, weight = (part.astype(np.longdouble) for part in problem.features.weigh_rows(block))
     y = np.where(block.codes[:, 0] == problem.positive, 1.0, -1.0).astype(np.longdouble)
     margin = y * (u @ theta.astype(np.longdouble))
     if isinstance(problem.loss, Logistic):
         slope = -1.0 / (1.0 + np.exp(np.clip(margin, -700.0, 700.0)))
     else:
         slope = -np.clip((1.0 + problem.loss.width - margin) / (2.0 * problem.loss.width), 0.0, 1.0)
-    return float(np.linalg.norm((y * slope) @ u + problem.ridge * theta + b))
+    return float(np.linalg.norm((weight * y * slope) @ u + problem.ridge * theta + b))
 
 
 @settings(max_examples=60, deadline=None)
@@ -255,12 +257,18 @@ def longer(problem, block, theta, b):
     st.sampled_from([1e-3, 0.1, 10.0, 1e4]),
     st.sampled_from([0.0, 1.0, 1e3]),
     st.sampled_from([0, 1, 7, 400]),
+    st.booleans(),
 )
-def test_the_solver_reaches_its_tolerance_on_every_data_set(seed, kind, loss, ridge, sigma, n):
+def test_the_solver_reaches_its_tolerance_on_every_data_set(seed, kind, loss, ridge, sigma, n, weighted):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 6))
     block = rows_of(rng, n, d, kind)
-    problem = MarginProblem(Features(Box([-1.0] * d, [1.0] * d), 0.5), loss, ridge, 0, 1, max(n, 1), 1e-13)
+    features = Features(Box([-1.0] * d, [1.0] * d), 0.5)
+    if weighted:  # most rows are far out
+        features = replace(
+            features, gaussian=Components(np.ones(1), np.zeros((1, d)), 0.01 * np.eye(d)[None]), weighted=True
+        )
+    problem = MarginProblem(features, loss, ridge, 0, 1, max(n, 1), 1e-13)
     b = sigma * rng.standard_normal(d + 1)
     tau = tolerance(problem, sigma)
     passes = []

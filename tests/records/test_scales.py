@@ -315,6 +315,28 @@ def test_an_edge_belongs_to_the_bin_above_on_the_log_scale_too():
     assert result.value == pytest.approx([300.0, 500.0], abs=3.0)
 
 
+def test_bins_on_a_log_scale_have_short_labels_that_are_exact():
+    rows = pd.DataFrame({"income": [0.841] * 500 + [0.8409] * 300})
+    schema = dp.Schema({"income": dp.Number(0.1, 500, log=True)})
+    result = statistics.histogram(rows, bins=4, epsilon=EPSILON, schema=schema)
+    assert [*result.to_dict()] == ["[0.1, 0.841)", "[0.841, 7.07)", "[7.07, 59.5)", "[59.5, 500]"]
+    assert result.value[:2] == pytest.approx([300.0, 500.0], abs=3.0)
+    narrow = dp.Schema({"income": dp.Number(1, 1.001, log=True)})  # in which three digits are not enough
+    labels = [*statistics.histogram(rows, bins=4, epsilon=EPSILON, schema=narrow).to_dict()]
+    assert len({*labels}) == 4
+
+
+def test_a_trend_over_quarters():
+    days = np.datetime64("2020-01-01") + np.arange(8 * 91).astype("m8[D]")
+    rows = pd.DataFrame({"day": np.repeat(days, 20), "x": np.repeat(np.arange(8 * 91) / 7280.0, 20)})
+    schema = dp.Schema({"day": dp.Date("2020-01-01", "2021-12-28"), "x": dp.Number(0, 1)})
+    result = statistics.trend(rows, "x", over="day", bins="quarter", per="quarter", epsilon=5.0, schema=schema)
+    assert result.labels == tuple(f"{year}-Q{place}" for year in (2020, 2021) for place in (1, 2, 3, 4))
+    assert result.value == pytest.approx(0.0125, rel=0.2)
+    with pytest.raises(ValueError, match="'day', 'week', 'month', 'quarter', 'year'"):
+        statistics.trend(rows, "x", over="day", bins="decade", epsilon=5.0, schema=schema)
+
+
 @pytest.mark.parametrize("bins", ["month", "year", "week", "day"])
 def test_calendar_bins(people, bins):
     result = ask(statistics.histogram, people, "admitted", bins=bins)
@@ -351,18 +373,18 @@ def test_every_declared_day_is_in_one_bin(bins, low, high):
     try:
         labels, edges = calendar_bins(bins, first, last)
     except ValueError:
-        assert bins in ("week", "year")
+        assert bins in ("week", "quarter", "year")
         assert low == "2020-02-29"
         return
     assert edges[0] == first
     assert edges[-1] == last + 1
     assert (np.diff(edges) > 0).all()
     assert len(labels) == len(set(labels)) == len(edges) - 1
-    form = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}[bins]
+    form = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "quarter": "%Y-Q", "year": "%Y"}[bins]
     places = np.searchsorted(edges, np.arange(first, last + 1), side="right") - 1
     for place, day in zip(places, np.arange(first, last + 1), strict=True):
         at = datetime.date(1970, 1, 1) + datetime.timedelta(days=int(day))
-        assert labels[place] == at.strftime(form)
+        assert labels[place] == at.strftime(form) + (str((at.month + 2) // 3) if bins == "quarter" else "")
 
 
 def test_the_first_and_the_last_day_of_time():

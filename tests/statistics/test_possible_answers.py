@@ -63,6 +63,7 @@ def test_what_noise_has_drowned_has_all_that_is_possible_and_says_so(name):
         (row,) = answer.to_frame().to_dict("records")
         assert least <= row["low"] <= row["value"] <= row["high"] <= most * (1.0 + 1e-12)
         full = row["low"] == least and row["high"] >= most * (1.0 - 1e-12)
+        full |= row["value"] == 0.0 and name.startswith(("variance", "std"))
         assert bool(answer.drowned()) == full == row["drowned"] == ("drowned by noise" in repr(answer))
         assert any(note.startswith("drowned by noise") for note in answer.notes) == full
         seen.add(full)
@@ -156,3 +157,21 @@ def test_what_is_shown_names_bins_and_what_is_compared():
     }
     for label, answer in labels.items():
         assert answer.plot().get_xlabel() == label
+
+
+def test_a_spread_of_zero_is_said_to_be_hidden():
+    """Noise took it away, while the interval has not all that is possible: rows of one value, and of none."""
+    rows = pd.DataFrame({"x": [40.0] * 3000, "g": ["a"] * 3000})
+    schema = dp.Schema({"x": dp.Number(0, 100), "g": dp.Category(["a", "b"])})
+    for ask in (statistics.std, statistics.variance):
+        found = [ask(rows, "x", by="g", epsilon=1.0, schema=schema, bits=SeededBits(seed)) for seed in range(8)]
+        zero = [np.asarray(one.value) == 0.0 for one in found]
+        assert any(one.any() for one in zero)
+        for one, hidden in zip(found, zero, strict=True):
+            assert one.drowned()[hidden].all()
+            low, high = one.interval()
+            partly = hidden & (high < (50.0 if ask is statistics.std else 2500.0))
+            assert all(f"x of {'ab'[place]} in [0, {high[place]:.6g}]" in repr(one) for place in np.flatnonzero(partly))
+    alone = statistics.std(rows, "x", epsilon=1.0, schema=schema, bits=SeededBits(1))
+    low, high = alone.interval()
+    assert f"in [{low:.6g}, {high:.6g}]" in repr(alone)

@@ -431,7 +431,12 @@ def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[An
 
 def _curvature_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     ball, box = Ball(radius, center=rng.normal(size=d) * radius), Box(np.full(d, -radius), np.full(d, radius))
+    factor = 0.2 * np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.uniform(0.5, 1.0, d)
+    narrow = Components(np.ones(1), 0.3 * rng.standard_normal((1, d)) / math.sqrt(d), (factor @ factor.T)[None])
+    weighted = Features(box, 0.35, narrow, 1.5 * math.sqrt(d), weighted=True)
     return [
+        MarginCurvature(weighted, np.zeros(d + 1), 2),
+        MarginCurvature(weighted, 0.5 * rng.standard_normal(d + 1), 2),
         MarginCurvature(Features(ball, 0.0), np.zeros(d), 2),
         MarginCurvature(Features(ball, 0.3), 4.0 * rng.standard_normal(d + 1), 2, 1),
         MarginCurvature(Features(box, 0.6), 0.5 * rng.standard_normal(d + 1), 2),
@@ -455,6 +460,7 @@ def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> lis
         MarginGradient(Features(ball, 0.5), Logistic(), 2.0 * level, 2),
         MarginGradient(Features(box, 0.6), HuberHinge(2.0), theta, 2),
         MarginGradient(Features(box, 0.5, narrow, 2.0 * math.sqrt(d)), Logistic(), 8.0 * theta, 2),
+        MarginGradient(Features(box, 0.5, narrow, 1.5 * math.sqrt(d), weighted=True), Logistic(), 2.0 * theta, 2),
         MarginGradient(Features(ball, 0.3), Logistic(), np.zeros((3, d + 1)), 3),
         MarginGradient(Features(box, 0.8), Logistic(), 0.3 * several, 4, 1),
     ]

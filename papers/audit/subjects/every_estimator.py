@@ -30,6 +30,7 @@ __all__ = ["estimators", "mixtures"]
 
 Ask = Callable[[Any, float], Any]
 TWO_CLASSES = Schema({**dict(PLANE.columns), "g": Category(["a", "b"])})
+OF_THREE = Schema({"x": PLANE.numbers["x"], "g": Category(["a", "b", "c"]), "end": Category(["no", "yes"])})
 # With a strong penalty the minimum depends most on a row, relative to its charged sensitivity.
 STRONG = {"objective": {"C": 1e-3}, "output": {"C": 1e-3}}
 
@@ -110,6 +111,22 @@ CLASSIFIERS: dict[str, Ask] = {
 }
 
 
+def _with_categories(kind: Any, target: str, **parameters: Any) -> Ask:
+    """Return a function that fits a regression in which categories are features."""
+    fit = _fits(kind, target=target, **parameters)
+    return lambda curator, epsilon: fit(curator.only(["x", "g", "end"]), epsilon)
+
+
+OF_CATEGORIES: dict[str, Ask] = {
+    "LinearRegression, categories": _with_categories(LinearRegression, "x"),
+    "LogisticRegression, categories": _with_categories(LogisticRegression, "end", **STRONG["objective"]),
+    "LogisticRegression, inference, categories": _with_categories(
+        LogisticRegression, "end", inference=True, coordinates="private", **STRONG["objective"]
+    ),
+    "LinearSVC, categories": _with_categories(LinearSVC, "end", **STRONG["objective"]),
+}
+
+
 def estimators() -> list[Subject]:
     """Return the subjects of this module."""
     return [
@@ -117,6 +134,7 @@ def estimators() -> list[Subject]:
         *of_schema("estimators", OF_ROWS, PLANE),
         *of_schema("estimators", {"GaussianMixture, ten columns": _fits(GaussianMixture, 2, n_steps=2)}, MANY),
         *of_schema("estimators", CLASSIFIERS | METRICS, TWO_CLASSES),
+        *of_schema("estimators", OF_CATEGORIES, OF_THREE, BOTH),
         *of_schema("estimators", {"TableMixture": _fits(TableMixture, 2)}, LABELLED),
         *of_schema("estimators", {"TableSynthesizer": _fits(TableSynthesizer)}, LABELLED),
     ]

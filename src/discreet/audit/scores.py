@@ -124,9 +124,12 @@ def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
     asked = dict(zip(declared["category_columns"], declared["categories"], strict=True))
     if any(own.get(name) != list(values) for name, values in asked.items()):  # of how the rows are declared
         return curator.persons() if list(asked) == ["rows"] else curator.states()
-    columns = [*declared["columns"], *declared["category_columns"]]
+    indicated = declared.get("indicators", {})
+    numbers = [name for name in declared["columns"] if name in curator.columns]
+    columns = [*numbers, *indicated, *declared["category_columns"]]
     view = curator.only(columns) if columns else curator.counting()
-    return view.where(declared["where"]) if "where" in declared else view
+    view = view.where(declared["where"]) if "where" in declared else view
+    return view.with_indicators([*indicated]) if indicated else view
 
 
 def _sum(question: Query, curator: Curator) -> Array:

@@ -36,6 +36,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     fit_intercept: bool
     coordinates: str
 
+    _unbiased = False  # whether far rows count for less instead of being moved
     _accepts_balls = True
     _takes_categories = True
     _methods: ClassVar[tuple[str, ...]]
@@ -86,7 +87,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             self._coordinates(curator),
             curator.setting.max_rows,
             ridge,
-            inference=bool(getattr(self, "inference", False)),
+            inference=self._unbiased,
         )
 
     def _coordinates(self, curator: Curator) -> Coordinates:
@@ -95,7 +96,9 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         own = False if self.method == "objective-2011" else COORDINATES[self.coordinates]
         constant = CONSTANT if self.fit_intercept else 0.0
         counted = self.method in ("functional", "gradient")  # a minimum does not depend on the number of rows
-        return Coordinates.for_data(curator.space.dimension, constant, guarantee, curator.size, own, counted)
+        return Coordinates.for_data(
+            curator.space.dimension, constant, guarantee, curator.size, own, counted, self._unbiased
+        )
 
     def _requested_guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return the requested guarantee; that of ``"objective-2011"`` has δ = 0."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from discreet.arguments import ArgumentError, integer
-from discreet.door import Curator
+from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.coefficient_table import CoefficientInference
 from discreet.estimators.linear_classifier import LinearClassifier
@@ -141,6 +141,10 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
     def _margin_loss(self) -> MarginLoss:
         return Logistic()
 
+    @property
+    def _unbiased(self) -> bool:  # type: ignore[override]
+        return bool(self.inference)
+
     def _plan_fit(self, X: Any, y: Any) -> Inquiry[Self]:
         if not isinstance(self.inference, bool | np.bool_):
             raise ArgumentError("inference", self.inference, "True or False")
@@ -165,8 +169,10 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
 
         θ̂ is the minimum of the loss, a ridge λ‖θ‖²/2 and b·θ, b normal noise of variance σ². With H the second
         derivative of the loss at θ̂, to first order θ̂ − θ = −H⁻¹(λθ̂ + b + g), where g, the gradient at the true θ, has
-        the covariance H by sampling (m times that at most, for persons of up to m rows). So θ̂ + λH⁻¹θ̂ has no effect of
-        the ridge, and the covariance H⁻¹(σ²I + H)H⁻¹. H was released with noise; its eigenvalues are kept above that.
+        the covariance V by sampling (m times that at most, for persons of up to m rows). So θ̂ + λH⁻¹θ̂ has no effect of
+        the ridge, and the covariance H⁻¹(σ²I + V)H⁻¹. V is H less the surplus of far rows, which have weights below 1;
+        only what stands out of its noise is taken off, and never more than such weights can make. H was released with
+        noise; its eigenvalues are kept above that.
         An axis whose eigenvalue does not stand out of the noise says nothing, and a coefficient in which it has a part
         has an infinite variance (``models.regression.regression_line``).
         """
@@ -188,7 +194,7 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         clusters = float(release.declared.get("max_rows") or 1)
         inner = np.eye(size) / loss.shift**2
         if of == "population":
-            inner = inner + clusters * (vectors * kept) @ vectors.T
+            inner = inner + clusters * _gradient_variance(release, (vectors * np.sqrt(kept)) @ vectors.T)
         estimate, covariance = theta + asked.ridge * inverse @ theta, inverse @ inner @ inverse
         # H has noise E itself: to first order it moves the estimate by −λH⁻¹EH⁻¹θ̂.
         pull = inverse @ theta
@@ -249,3 +255,21 @@ class LogisticRegression(CoefficientInference, LinearClassifier):
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(np.exp(self.predict_log_proba(X)))
+
+
+def _gradient_variance(release: Release, root: Array) -> Array:
+    """Return the covariance of the gradient by sampling, from the root of the second derivative H.
+
+    In coordinates in which H is the identity the surplus is between 0 and 1 − w, w the least weight that rows can have.
+    """
+    question = release.question
+    assert isinstance(question, MarginCurvature)
+    if not question.features.weighted:
+        return np.asarray(root @ root)
+    values, vectors = np.linalg.eigh(release["surplus"] / 4.0)
+    noise = noise_std(release, "surplus") / 4.0
+    clear = np.maximum(values - FLOOR * noise * math.sqrt(len(values)), 0.0)
+    inverse = np.linalg.inv(root)
+    shares, axes = np.linalg.eigh(inverse @ (vectors * clear) @ vectors.T @ inverse)
+    left = root @ axes * np.maximum(1.0 - shares, question.features.farthest**-2)
+    return np.asarray(left @ axes.T @ root)

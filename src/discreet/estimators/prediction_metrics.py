@@ -200,14 +200,25 @@ def bounds_of(model: Any, X: Any) -> dict[str, Any]:
 
     A curator and records have declarations of their own. Otherwise they are those of the model, also where it was
     fitted to a curator, since they are public. If persons had several rows there, these rows would each count as a
-    person, so they need a curator.
+    person, so they need a curator. So they do where the model is of rows that a condition chose: its columns need not
+    be among those of the model, and a user may want a score for all rows.
     """
     if isinstance(X, Curator | Records):
         return {"bounds": None}
     if model.bounds is not None:
         return {"bounds": model.bounds}
-    if model.releases_[0].declared.get("unit") is not None:
-        target = ", the name of the target's column" if isinstance(model, TargetedEstimator) else ""
+    declared = model.releases_[0].declared
+    target = ", the name of the target's column" if isinstance(model, TargetedEstimator) else ""
+    if "where" in declared:
+        raise ArgumentError(
+            "X",
+            UNSHOWN,
+            f"a Curator or a StatisticalDatabase, which says what becomes of rows that are not “{declared['where']}”: "
+            "the model was fitted to such rows alone",
+            write=f"private_score(model, Curator(X, schema=…).where({declared['where']!r}){target}, …), or without "
+            "where to score all rows",
+        )
+    if declared.get("unit") is not None:
         raise ArgumentError(
             "X",
             UNSHOWN,

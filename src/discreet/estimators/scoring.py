@@ -83,7 +83,8 @@ def private_score(
         those that the model was fitted to.
     X : Curator, Records, array, data frame, path or Dask collection
         As in ``fit``. The model's bounds are used where X has none of its own. Where it was fitted to persons with
-        several rows each, X must be a curator or a database, which says whose rows they are.
+        several rows each, or to rows that a condition chose, X must be a curator or a database, which says whose rows
+        they are, and which of them count.
     y : array, or str
         With ``metric``: the labels or the target, as in ``fit``.
     epsilon, delta : float
@@ -151,10 +152,11 @@ def private_score(
         )
     mixtures = [one._density if hasattr(one, "_density") else one._components for one in models]
     first, X = models[0], as_curator(X)
+    bounds = [bounds_of(one, X) for one in models]
     shell = clone(first).set_params(
         neighbors=first.releases_[0].neighbors if neighbors is None and not isinstance(X, Curator) else neighbors,
         random_state=random_state,
-        **bounds_of(first, X),
+        **bounds[0],
     )
     curator = shell._open(X)
     if any(mixture.dimension != curator.space.dimension for mixture in mixtures):

@@ -1,9 +1,9 @@
 """The loss of objective perturbation: a minimum that was found with Gaussian noise in the objective.
 
 **The mechanism.** A unit has up to m rows, each of them with a convex loss ℓ of one scalar margin m_i = y_i⟨θ, u_i⟩,
-‖u_i‖ ≤ 1, slope in [−1, 0], curvature in [0, c]. Draw b ~ N(0, σ²I) and let θ* be the minimum of
-Σℓ(m_i) + (λ/2)‖θ‖² + ⟨b, θ⟩. Then release θ* (Chaudhuri, Monteleoni and Sarwate 2011; Kifer, Smith and Thakurta 2012;
-the analysis is that of Redberg, Koskela and Wang 2023, made tighter by the sign of the slope).
+‖u_i‖ ≤ 1, slope in [−1, 0], curvature in [0, c]; a row may have an ℓ of its own. Draw b ~ N(0, σ²I) and let θ* be the
+minimum of Σℓ(m_i) + (λ/2)‖θ‖² + ⟨b, θ⟩. Then release θ* (Chaudhuri, Monteleoni and Sarwate 2011; Kifer, Smith and
+Thakurta 2012; the analysis is that of Redberg, Koskela and Wang 2023, made tighter by the sign of the slope).
 
 **Its log-ratio.** θ* is a minimum exactly if b = −Σ∇ℓ(m_i) − λθ* =: b_D(θ*), a one-to-one map with the symmetric
 derivative −H_D(θ), H_D = Σℓ''(m_i)u_iu_iᵀ + λI. So θ* has the density f(b_D(θ))·det H_D(θ), f that of N(0, σ²I). (Where

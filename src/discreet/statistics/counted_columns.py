@@ -1,7 +1,7 @@
 """Columns whose cells are counted: the categories of one, or the bins of numbers or dates.
 
-Bins of dates may follow the calendar: the days, weeks, months or years between two declared days. All follows from
-public declarations.
+Bins of dates may follow the calendar: the days, weeks, months, quarters or years between two declared days. All follows
+from public declarations.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from discreet.statistics.request import check_scale
 
 Array = NDArray[np.float64]
 
-CALENDAR = ("day", "week", "month", "year")
-NUMPY_UNIT = {"month": "M", "year": "Y"}
+CALENDAR = ("day", "week", "month", "quarter", "year")
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
 THURSDAY = 3  # 1970-01-01 was one, counted from Monday
 MOST = 2**20  # bins
 DEFAULT = 10  # bins of equal width
@@ -53,10 +53,9 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
     (('2020-01', '2020-02', '2020-03'), ['2020-01-15', '2020-02-01', '2020-03-01', '2020-03-30'])
     """
     first, last = int(low), int(high)
-    if bins in NUMPY_UNIT:
-        unit = f"M8[{NUMPY_UNIT[bins]}]"
-        ends = np.array([first, last], dtype=np.int64).astype("M8[D]").astype(unit).astype(np.int64)
-        starts = np.arange(ends[0], ends[1] + 1).astype(unit).astype("M8[D]").astype(np.int64)
+    if bins in MONTHS:
+        ends = np.array([first, last], dtype=np.int64).astype("M8[D]").astype("M8[M]").astype(np.int64) // MONTHS[bins]
+        starts = (np.arange(ends[0], ends[1] + 1) * MONTHS[bins]).astype("M8[M]").astype("M8[D]").astype(np.int64)
     else:
         step = 7 if bins == "week" else 1
         begin = first - (first + THURSDAY) % 7 if bins == "week" else first
@@ -75,12 +74,17 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
 
 
 def _bin_label(bins: str, start: int) -> str:
-    """Return the label of a bin: 2023, 2023-01, 2023-W05 or 2023-01-31."""
+    """Return the label of a bin: 2023, 2023-Q1, 2023-01, 2023-W05 or 2023-01-31."""
     if bins == "week":
         # A week has the year of its Thursday, and a first week may begin before the year 1.
         year, week, _ = datetime.date.fromisoformat(format_day(start + THURSDAY)).isocalendar()
         return f"{year:04d}-W{week:02d}"
-    return format_day(start)[: {"year": 4, "month": 7, "day": 10}[bins]]
+    day = format_day(start)
+    return (
+        f"{day[:4]}-Q{(int(day[5:7]) + 2) // 3}"
+        if bins == "quarter"
+        else day[: {"year": 4, "month": 7, "day": 10}[bins]]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +221,7 @@ def bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Ar
         if scale.kind == "date":
             return None, *(_equal_days(count, scale),) * 2
         values = np.linspace(scale.low, scale.high, count + 1)
-        return None, scale.to_own(values), values
+        return None, *(_round_edges(values, scale) if scale.kind == "log" else (scale.to_own(values), values))
     try:
         own = as_days(bins) if scale.kind == "date" else np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):
@@ -230,6 +234,18 @@ def bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Ar
             "bins", bins, "a whole number, at least 2, or three edges or more, in order" + kinds.get(scale.kind, "")
         )
     return None, own, values
+
+
+def _round_edges(values: Array, scale: ColumnScale) -> tuple[Array, Array]:
+    """Return edges on a log scale, those between bins rounded to three digits so that labels are short and exact.
+
+    They stay as they are where that would make two of them equal.
+    """
+    own = scale.to_own(values)
+    rounded = np.array([own[0], *(float(f"{edge:.3g}") for edge in own[1:-1].tolist()), own[-1]])
+    if (np.diff(rounded) <= 0.0).any():
+        return own, values
+    return rounded, np.array([values[0], *scale.to_values(rounded)[1:-1], values[-1]])
 
 
 def _equal_days(count: int, scale: ColumnScale) -> Array:

@@ -394,9 +394,10 @@ def histogram(
     bins : int, sequence, str, or mapping of columns to them, optional
         For numbers: the number of bins of equal width between the declared bounds, by default 10, or their edges.
         Numbers beyond the first or the last edge count in the first or the last bin. For a log column bins have equal
-        width on the log scale, and edges are in its own units. For dates also "day", "week", "month" or "year", which
-        cover each declared day once. Edges may be dates or ISO strings; a bin holds the days from its first edge up to,
-        but not including, its last. Bins of categories alone are refused.
+        width on the log scale, but for edges that are rounded to three digits; edges are in its own units. For dates
+        also "day", "week", "month", "quarter" or "year", which cover each declared day once. Edges may be dates or ISO
+        strings; a bin holds the days from its first edge up to, but not including, its last. Bins of categories alone
+        are refused.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

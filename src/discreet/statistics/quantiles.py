@@ -99,6 +99,9 @@ class Quantile(Statistic):
         """The bounds of the column; nothing is compared with them where no interval was drawn."""
         return None if self.ends is None else super()._possible
 
+    def _shown(self) -> str:
+        return self._shown_value() if self.ends is None else super()._shown()
+
     def _check_level(self, level: float) -> None:
         if self.ends is None or self.level is None:
             raise ValueError("interval=None: no interval was drawn; write for example median(…, interval=0.95)")

@@ -173,7 +173,8 @@ class Statistic(Answer):
 
         ``level`` and ``of`` are those of ``interval``. What may be follows from the declarations: a mean or a quantile
         lies within the bounds of its column, a share within [0, 1], a variance below a quarter of the squared width of
-        the bounds. Numbers of rows and sums have no such limits, and are never called drowned.
+        the bounds. Numbers of rows and sums have no such limits, and are never called drowned. A variance or a standard
+        deviation of 0 is always called drowned: noise took it away, which does not mean that rows are equal.
         """
         if self._possible is None:
             return np.zeros(np.shape(self.value), dtype=np.bool_)
@@ -390,6 +391,13 @@ class Statistic(Answer):
         return {}
 
     def _shown(self) -> str:
+        """Return the value; a single number with its interval."""
+        if np.ndim(self.value) != 0:
+            return self._shown_value()
+        low, high = (format_cell(self._show_number(float(end), {})) for end in self.interval(self._level))
+        return f"{self._shown_value()} in [{low}, {high}]"
+
+    def _shown_value(self) -> str:
         scales, kinds = self._scales, {scale.kind for scale in self._scales}
         if self._kind == "location" and not kinds <= {"linear"}:
             values = self.to_dict()

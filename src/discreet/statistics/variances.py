@@ -117,6 +117,11 @@ class Covariance(Statistic):
         most = widths**2 / 4.0
         return (0.0, float(most[0])) if self.single else (np.zeros(len(widths)), most)
 
+    def _are_drowned(self, low: Any, high: Any) -> Any:
+        """Return also which variances are 0: noise took all of them away, which does not mean that rows are equal."""
+        value, least = np.asarray(self.value), np.asarray(self._possible[0])
+        return super()._are_drowned(low, high) | ((least == 0.0) & (value <= 0.0))
+
     def interval(self, level: float = 0.95, of: str | None = None) -> tuple[Any, Any]:
         """Return an interval for each value that holds it with about this probability.
 
@@ -191,6 +196,10 @@ class StandardDeviation(Statistic):
     def _possible(self) -> tuple[Any, Any]:
         """The square roots of what variances can be."""
         return self._roots(self.variance._possible)
+
+    def _are_drowned(self, low: Any, high: Any) -> Any:
+        """Return also which are 0, as for variances."""
+        return super()._are_drowned(low, high) | (np.asarray(self.value) <= 0.0)
 
     def _rows_interval(self, level: float) -> tuple[Any, Any]:
         """Return an interval for each value of these rows: the square roots of the ends of the variance's.

@@ -38,9 +38,9 @@ class _Curvatures:
     def contributions(self, rows: Rows) -> Array:
         """Return the matrix of each row, flat."""
         question, block = self.point.question, self.view.read(self.layout.to_block(rows))
-        u = np.asarray(question.features.map_rows(block))
+        u, weight = (np.asarray(part) for part in question.features.weigh_rows(block))
         label = 2.0 * (block.codes[:, question.column] == 1) - 1.0
-        curvature = np.asarray(question.loss.curvature(label * (u @ question.theta[0])))
+        curvature = weight * np.asarray(question.loss.curvature(label * (u @ question.theta[0])))
         return np.asarray((curvature[:, None, None] * u[:, :, None] * u[:, None, :]).reshape(len(u), -1))
 
 

@@ -76,6 +76,8 @@ class Coordinates:
         Whether whitened coordinates are found; by default where that is worthwhile.
     counted : bool
         Whether rows are counted where their number is not known otherwise.
+    weighted : bool
+        Whether far rows count for less instead of being moved (``Features``).
     """
 
     dimension: int
@@ -85,6 +87,7 @@ class Coordinates:
     budget: float
     own: bool | None = None
     counted: bool = True
+    weighted: bool = False
 
     @classmethod
     def for_data(
@@ -95,10 +98,11 @@ class Coordinates:
         size: PublicSize,
         own: bool | None = None,
         counted: bool = True,
+        weighted: bool = False,
     ) -> Coordinates:
         """Return the coordinates for a guarantee."""
         budget = normal_mu(guarantee.epsilon, guarantee.delta) ** 2
-        return cls(dimension, constant, guarantee.neighbors, size, budget, own, counted)
+        return cls(dimension, constant, guarantee.neighbors, size, budget, own, counted, weighted)
 
     @property
     def rows(self) -> int:
@@ -149,7 +153,7 @@ class Coordinates:
             one = OneGaussian(Shape("full", d), self.clipping, self.neighbors, self.size.rows is None)
             start = one.initialize(d, rng)
             gaussian, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))
-            features = Features(space, self.constant, gaussian, self.clipping.radius)
+            features = Features(space, self.constant, gaussian, self.clipping.radius, self.weighted)
             return FittedCoordinates(features, released_rows(releases[-1]), self.variance, releases)
         releases = [measure(Count()) for measure in islice(measures, len(self.shares))]
         rows = released_rows(releases[0], "count") if releases else float(self.rows)

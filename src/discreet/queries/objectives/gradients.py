@@ -37,6 +37,11 @@ likely has ‖p − e_l‖² ≥ 1 − 1/K, as its p_l ≤ 1/K. D is attained in
 can be as above (with a constant κ where θ has nothing along it: v and v' then have opposite labels and the same
 ⟨θ, v⟩, which for the logistic loss is below ‖θ‖/2 at the worst α).
 
+**Weights** (two classes, logistic). A row of weight w = 1/t², t ≥ 1, contributes φ(t⟨θ, v⟩)/t·v with v = −√w·y·u,
+‖v‖ ≤ 1 (``Features``). φ rises, and is concave above 0, where φ(0) > 0. So φ(tx)/t ≤ φ(x) for every x: the row
+contributes a part of what it would with the weight 1. A part of each of two vectors is never longer, or farther from
+the other, than the largest of these two and their distance, and D(r) ≥ φ(r).
+
 **Floats.** u is off by e (``features``), a score by f = ‖θ‖(e + (D + 2)u) in each class, u = 2⁻⁵³; a by c·f, c the
 largest curvature, or p by 2f; the exponential, the sums and the products add (2K + D + 16)u.
 """
@@ -53,6 +58,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled_rows import FeatureQuestion, Features
@@ -155,6 +161,8 @@ class MarginGradient(FeatureQuestion, Query):
         theta = np.array(self.theta, dtype=np.float64)
         if self.classes < 2 or theta.shape != shape or not np.all(np.isfinite(theta)):
             raise ValueError(f"theta of shape {theta.shape}: expected {shape}, finite, for {self.classes} classes")
+        if self.features.weighted and not (self.classes == 2 and isinstance(self.loss, Logistic)):
+            raise ArgumentError("features", UNSHOWN, "weights only for the logistic loss of two classes")
         theta.flags.writeable = False  # the bound is that of this θ
         object.__setattr__(self, "theta", theta)
 
@@ -229,13 +237,13 @@ class MarginGradient(FeatureQuestion, Query):
 
     def _pushed(self, block: Block) -> tuple[Any, Any]:
         """Return u, and what it is multiplied with for each row of θ: shapes (n, D) and (n, q)."""
-        u = self.features.map_rows(block)
+        u, weight = self.features.weigh_rows(block)
         xp = array_namespace(u)
         scores = xp.matmul(u, xp.asarray(self.theta, dtype=u.dtype, device=device(u)).T)
         labels = block.codes[:, self.column]
         if self.classes == 2:
             y = 2.0 * xp.astype(labels == 1, xp.float64)[:, None] - 1.0
-            return u, y * self.loss.slope(y * scores)
+            return u, weight[:, None] * y * self.loss.slope(y * scores)
         powers = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
         return u, powers / xp.sum(powers, axis=1, keepdims=True) - one_hot(labels, self.classes)
 

@@ -86,10 +86,19 @@ class Features:
 
     so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
 
+    **Weights.** A row that is moved is not the row that its label came with, so coefficients of rows that follow the
+    model are biased. With ``weighted`` it stays where it is and counts for less instead: its loss has the weight
+    w = 1/max(1, ‖u‖²). With ũ = √w·u and t = 1/√w ≥ 1 that is ℓ_t(m) = ℓ(tm)/t² of the margin m of ũ, ‖ũ‖ ≤ 1: convex,
+    with a slope between −1/t and 0 and a curvature between 0 and c, like ℓ. So what is proved of minima holds. And w
+    depends on the features alone, so the gradient at the true θ has the mean 0 given them: nothing is biased (the
+    estimators of Mallows; Künsch, Stefanski and Carroll 1989).
+
     **Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is.
     y − m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the
     ball is 1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm
-    itself is at most 1 + (d/2 + 8)u; what is charged for float error covers it.
+    itself is at most 1 + (d/2 + 8)u; what is charged for float error covers it. With weights u is off by max(1, ‖u‖)
+    times that, so ũ by as much as before. So is wu, which is u moved towards 0 by a 1-Lipschitz map; the square, the
+    division and the product add (D/2 + 6)u.
 
     Parameters
     ----------
@@ -101,12 +110,15 @@ class Features:
         One Gaussian in the unit ball: whose coordinates are used.
     radius : float
         R in these.
+    weighted : bool
+        Whether rows farther out than R count for less, instead of being moved.
     """
 
     space: Box | Ball
     constant: float = 0.5
     gaussian: Components | None = None
     radius: float = 1.0
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.constant < 1.0:
@@ -119,6 +131,15 @@ class Features:
         return self.space.dimension + (self.constant > 0.0)
 
     @property
+    def farthest(self) -> float:
+        """A bound on ‖u‖: 1 where rows are moved."""
+        if not self.weighted or self.gaussian is None:
+            return 1.0
+        whiten, mean = self.gaussian.whitening[0], self.gaussian.means[0]
+        reach = float(np.linalg.norm(whiten, 2)) * (1.0 + float(np.linalg.norm(mean))) / self.radius
+        return max(1.0, reach + self.constant) * (1.0 + 1e-9)
+
+    @property
     def roundoff(self) -> float:
         """A bound on the float error of u in norm; see the class."""
         d = self.space.dimension
@@ -126,11 +147,18 @@ class Features:
         if self.gaussian is not None:
             whiten, mean = self.gaussian.whitening[0], self.gaussian.means[0]
             seen = (d + 3.0) * float(np.linalg.norm(whiten)) * (1.0 + float(np.linalg.norm(mean))) / self.radius
-        return (seen + d / 2.0 + 24.0) * UNIT_ROUNDOFF
+        return (seen + (0.5 + self.weighted) * d + 24.0) * UNIT_ROUNDOFF
 
     @cached_property
     def _share(self) -> float:
         return math.sqrt(1.0 - self.constant * self.constant)
+
+    def weigh_rows(self, block: Block) -> tuple[Any, Any]:
+        """Return the features of a block's rows, shape (n, D), and the weights of their losses. Array-API generic."""
+        u = self.map_rows(block)
+        xp = array_namespace(u)
+        squares = xp.sum(u * u, axis=1)
+        return u, 1.0 / xp.clip(squares, 1.0, None) if self.weighted else xp.ones_like(squares)
 
     def map_rows(self, block: Block) -> Any:
         """Return the features of a block's rows, shape (n, D). Array-API generic."""
@@ -142,8 +170,8 @@ class Features:
                 for part in (self.gaussian.means, self.gaussian.whitening)
             )
             z = xp.matmul(y - mean[None, :], whiten.T)
-            squared = xp.sum(z * z, axis=1)
-            y = z / xp.sqrt(xp.clip(squared, self.radius**2, None))[:, None]
+            squared = xp.clip(xp.sum(z * z, axis=1), self.radius**2, None)
+            y = z / (self.radius if self.weighted else xp.sqrt(squared)[:, None])
         if not self.constant:
             return y
         return xp.concat([self._share * y, xp.full_like(y[:, :1], self.constant)], axis=1)

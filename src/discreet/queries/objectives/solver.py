@@ -1,13 +1,15 @@
 """A solver for regularised margin losses that reaches a tolerance fixed beforehand, on every data set.
 
-**The problem.** J(θ) = Σℓ(y_i⟨θ, u_i⟩) + (λ/2)‖θ‖² + ⟨b, θ⟩ with ‖u_i‖ ≤ 1, slopes in [−1, 0] and curvatures in [0, c].
-J is λ-strongly convex, and its gradient is Λ-Lipschitz with Λ = cN + λ. So ‖θ − θ*‖ ≤ ‖∇J(θ)‖/λ: a small gradient
-proves that the minimum is near, whatever way θ was found. Nothing else is believed.
+**The problem.** J(θ) = Σw_iℓ(y_i⟨θ, u_i⟩) + (λ/2)‖θ‖² + ⟨b, θ⟩ with w_i ≤ 1, w_i‖u_i‖ ≤ 1 and w_i‖u_i‖² ≤ 1
+(``Features``; w_i = 1 where rows are moved), slopes in [−1, 0] and curvatures in [0, c]. J is λ-strongly convex, and
+its gradient is Λ-Lipschitz with Λ = cN + λ. So ‖θ − θ*‖ ≤ ‖∇J(θ)‖/λ: a small gradient proves that the minimum is near,
+whatever way θ was found. Nothing else is believed.
 
 **The certificate.** A pass over the rows gives the gradient with a float error of at most E(θ). The solver stops where
 ‖computed gradient‖ + E(θ) ≤ τ, and only there, so ‖θ − θ*‖ ≤ τ/λ in exact arithmetic. With u = 2⁻⁵³, features off by
-e_u and D of them: a margin is off by (e_u + (D + 2)u)‖θ‖, its slope by c times that and 8u, the product with u_i by e_u
-+ 2u more, and summing adds γN. With the last additions,
+e_u and D of them: a margin is off by (e_u + (D + 2)u)‖θ‖ (where w_i < 1, by 1/√w_i times that, and ‖w_iu_i‖ is √w_i),
+its slope by c times that and 8u, the product with w_iu_i by e_u + 2u more, and summing adds γN. With the last
+additions,
 
     E(θ) = N·(1 + 10⁻⁶)·(e_u + 12u + c(e_u + (D + 2)u)‖θ‖ + γ) + 4u(λ‖θ‖ + ‖b‖).
 
@@ -87,22 +89,22 @@ class MarginProblem:
         row = own + 12.0 * u + c * margin + self.accumulation
         return self.rows * (1.0 + 1e-6) * row + 4.0 * u * (self.ridge * length + noise)
 
-    def _seen(self, block: Block) -> tuple[Any, Any]:
-        """Return the features of a block's rows, and their labels, −1 or 1."""
-        u = self.features.map_rows(block)
+    def _seen(self, block: Block) -> tuple[Any, Any, Any]:
+        """Return the features of a block's rows, their weights, and their labels, −1 or 1."""
+        u, weight = self.features.weigh_rows(block)
         xp = array_namespace(u)
-        return u, 2.0 * xp.astype(block.codes[:, self.column] == self.positive, u.dtype) - 1.0
+        return u, weight, 2.0 * xp.astype(block.codes[:, self.column] == self.positive, u.dtype) - 1.0
 
     def _kernel(self, theta: Array) -> Callable[[Block], Any]:
         """Return the sum of a block's gradients and Hessians, one after the other."""
 
         def kernel(block: Block) -> Any:
-            u, label = self._seen(block)
+            u, weight, label = self._seen(block)
             xp = array_namespace(u)
             here = xp.asarray(theta, dtype=u.dtype, device=device(u))
             margin = label * xp.matmul(u, here)
-            gradient = xp.matmul(u.T, label * self.loss.slope(margin))
-            hessian = xp.matmul(u.T, u * self.loss.curvature(margin)[:, None])
+            gradient = xp.matmul(u.T, weight * label * self.loss.slope(margin))
+            hessian = xp.matmul(u.T, u * (weight * self.loss.curvature(margin))[:, None])
             return xp.concat([gradient, xp.reshape(hessian, (-1,))], axis=0)
 
         return kernel
@@ -162,12 +164,12 @@ class MarginProblem:
         """Return the sum of a block's shares of φ' at these t."""
 
         def kernel(block: Block) -> Any:
-            u, label = self._seen(block)
+            u, weight, label = self._seen(block)
             xp = array_namespace(u)
             at, along, shares = (xp.asarray(part, dtype=u.dtype, device=device(u)) for part in (theta, step, points))
             margin, change = label * xp.matmul(u, at), label * xp.matmul(u, along)
             slopes = self.loss.slope(margin[:, None] + change[:, None] * shares[None, :])
-            return xp.sum(slopes * change[:, None], axis=0)
+            return xp.sum(slopes * (weight * change)[:, None], axis=0)
 
         return kernel
 

@@ -36,7 +36,7 @@ from discreet.statistics.statistic_plots import interval_text, label_text
 
 Array = NDArray[np.float64]
 
-DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12.0, "year": 365.2425}
+DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12.0, "quarter": 365.2425 / 4.0, "year": 365.2425}
 MOST_BINS = 1000
 MOST_PANELS = 12  # groups in a plot of lines
 
@@ -57,7 +57,7 @@ class Trend(GroupComparison):
     over : str
         The column of dates or numbers.
     per : str
-        "year", "month", "week" or "day"; empty where ``over`` has numbers.
+        "year", "quarter", "month", "week" or "day"; empty where ``over`` has numbers.
     labels : tuple or None
         The calendar bins: "2023-01".
     edges : array
@@ -267,7 +267,7 @@ def trend(
         As in ``histogram``; months by default, and ten bins of equal width for numbers. The declared days may cut the
         first and the last month.
     per : str
-        The unit of time: "year", "month", "week" or "day". For numbers it is one unit of ``over``.
+        The unit of time: "year", "quarter", "month", "week" or "day". For numbers it is one unit of ``over``.
     of : object, optional
         For a column of categories: the one whose share is compared.
     by : str or list of str, optional
