@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from squares import measure, measured
 
 from papers.entries import ENTRIES, experiment
 from papers.experiment import Experiment, Outcome, Table, Verdict
 from papers.reproduced_page import as_markdown, page
 from papers.running import read_saved_parts, run
-from squares import measure, measured
 
 
 def parts(quick):
