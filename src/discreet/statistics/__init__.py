@@ -31,11 +31,12 @@ from discreet.statistics.quantiles import Quantile, interquartile_range, median,
 from discreet.statistics.robust.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
+from discreet.statistics.standard_deviations import StandardDeviation, std
 from discreet.statistics.statistic import Statistic
 from discreet.statistics.survival.log_rank_test import LogRank, log_rank
 from discreet.statistics.survival.survival_curves import RestrictedMean, Survival, survival
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
-from discreet.statistics.variances import Covariance, StandardDeviation, std, variance
+from discreet.statistics.variances import Covariance, variance
 
 __all__ = [
     "Association",

@@ -39,8 +39,9 @@ from discreet.statistics.covariances import CovarianceRequest
 from discreet.statistics.groups import By
 from discreet.statistics.population import find_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.squared_deviations import count_rows
 from discreet.statistics.statistic import Statistic
-from discreet.statistics.variances import Covariance, check_population, count_rows
+from discreet.statistics.variances import Covariance, check_population
 
 Array = NDArray[np.float64]
 

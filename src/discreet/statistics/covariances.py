@@ -35,7 +35,8 @@ from discreet.records import Box
 from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
 from discreet.statistics.request import Request, statistic
-from discreet.statistics.variances import Covariance, SpreadRequest, check_population, count_rows
+from discreet.statistics.squared_deviations import count_rows
+from discreet.statistics.variances import Covariance, SpreadRequest, check_population
 
 Array = NDArray[np.float64]
 

@@ -43,8 +43,8 @@ from discreet.scales import ColumnScale
 from discreet.statistics.groups import By
 from discreet.statistics.population import each_interval, find_boundary, largest_clusters, mean_interval
 from discreet.statistics.request import ColumnRequest, Request, check_scale, statistic
+from discreet.statistics.squared_deviations import variances_from_squares
 from discreet.statistics.statistic import Statistic, to_own_units
-from discreet.statistics.variances import variances_from_squares
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
-"""Private variances and standard deviations: by one release of moments, in adaptive rounds, or directly.
+"""Private variances: by one release of moments, in adaptive rounds, or directly.
 
-Covariances, which share the requests and results here, are in ``covariances``; the interquartile range is in
-``quantiles``.
+Covariances, which share the requests and results here, are in ``covariances``, their roots in ``standard_deviations``;
+the interquartile range is in ``quantiles``.
 
 **One release** (``method="one-shot"``). For a variance a row contributes (a, b·y, c·(2y² − 1)) with y in [−1, 1]: the
 query ``Squares``. Let N be the noisy count, m the noisy mean, and t the noisy mean of the third part. The variance is
@@ -36,7 +36,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
@@ -58,8 +58,8 @@ from discreet.queries.question import Query
 from discreet.records import Box
 from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
-from discreet.statistics.population import each_interval, largest_clusters, mean_interval
 from discreet.statistics.request import ColumnRequest, Request, planning_rows, reshape_values, statistic, unwrap
+from discreet.statistics.squared_deviations import Deviations, count_rows, variances_from_squares
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -171,51 +171,6 @@ class Covariance(Statistic):
         lower = np.maximum(np.minimum(self.measured - half, value), self.least)
         upper = np.maximum(self.measured + half, value)
         return unwrap(lower), unwrap(upper)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StandardDeviation(Statistic):
-    """A private standard deviation: of logarithms for a log column, in days for dates.
-
-    Attributes
-    ----------
-    variance : Covariance
-        The variance whose square root it is.
-    """
-
-    variance: Covariance
-
-    _kind: ClassVar[str] = "spread"
-
-    @property
-    def interval_of(self) -> str:
-        """That of the variance."""
-        return self.variance.interval_of
-
-    @property
-    def _possible(self) -> tuple[Any, Any]:
-        """The square roots of what variances can be."""
-        return self._roots(self.variance._possible)
-
-    def _are_drowned(self, low: Any, high: Any) -> Any:
-        """Return also which are 0, as for variances."""
-        return super()._are_drowned(low, high) | (np.asarray(self.value) <= 0.0)
-
-    def _rows_interval(self, level: float) -> tuple[Any, Any]:
-        """Return an interval for each value of these rows: the square roots of the ends of the variance's.
-
-        It holds as often as that of the variance, and accounts for the noise, but not for clipping or for how these
-        people were sampled.
-        """
-        return self._roots(self.variance.interval(level, of="rows"))
-
-    def _population_interval(self, level: float) -> tuple[Any, Any]:
-        return self._roots(self.variance.interval(level, of="population"))
-
-    @staticmethod
-    def _roots(ends: tuple[Any, Any]) -> tuple[Any, Any]:
-        low, high = ends
-        return unwrap(np.sqrt(low)), unwrap(np.sqrt(high))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,73 +305,6 @@ class SpreadRequest(ColumnRequest[Covariance]):
         return np.clip(result * factors[:, :, None] * factors[:, None, :], -largest, largest)
 
 
-@dataclass(frozen=True, eq=False)
-class Deviations:
-    """The released squared deviations of one column, and the error of the means that they are taken from.
-
-    Attributes
-    ----------
-    release : Release
-        Of ``DeviationSquares``.
-    squares : array of shape (groups, 1)
-        R²: the largest squared deviation.
-    mean_variances, mean_stds : arrays of shape (groups, 1)
-        v, the expectation of the squared error of each mean by noise; and the standard deviation of that square.
-    """
-
-    release: Release
-    squares: Array
-    mean_variances: Array
-    mean_stds: Array
-
-    @cached_property
-    def _measured(self) -> tuple[Array, Array, Array, float]:
-        """The sum of z, the number of rows as it was released and kept above 0, and the weight a of the count."""
-        rows, a = count_rows(self.release)
-        count = self.release["count"].reshape(-1, 1) if "count" in self.release.parts else rows
-        return self.release["first"].reshape(-1, 1), count, rows, a
-
-    @property
-    def variances(self) -> Array:
-        """The variance of each group, as measured."""
-        total, _, rows, _ = self._measured
-        return self.squares * (total / rows + 1.0) / 2.0 - self.mean_variances
-
-    def rows_interval(self, level: float) -> tuple[Array, Array]:
-        """Return both ends of an interval for the variance of the rows of each group."""
-        return self._interval(level, 0.0)
-
-    def population_interval(self, level: float) -> tuple[Array, Array]:
-        """Return both ends of an interval for the variance in the population of each group."""
-        return self._interval(level, float(largest_clusters(self.release.declared)))
-
-    def _interval(self, level: float, clusters: float) -> tuple[Array, Array]:
-        noise = self.release.noise
-        assert noise is not None  # additive
-        total, count, _, a = self._measured
-        weights = a, self.release.parts["first"].weight
-        variances, coefficients = variances_from_squares(self.release)  # of z
-        stds = math.sqrt(noise.variance) * np.sqrt((coefficients**2).sum(axis=-1))
-
-        def interval(place: tuple[int, ...]) -> tuple[float, float]:
-            variance, extra = (float(variances[place]), float(stds[place])), float(self.mean_stds[place])
-            return mean_interval(
-                noise,
-                weights,
-                float(total[place]),
-                float(count[place]),
-                variance,
-                clusters,
-                level,
-                extra=extra / float(self.squares[place]) * 2.0,
-            )
-
-        ends = each_interval(total, interval)
-        low, high = (self.squares * (end + 1.0) / 2.0 - self.mean_variances for end in ends)
-        value = np.clip(self.variances, 0.0, self.squares)
-        return np.clip(low, 0.0, value), np.maximum(high, value)
-
-
 class VarianceRequest(SpreadRequest):
     """A request for variances."""
 
@@ -505,50 +393,11 @@ class VarianceRequest(SpreadRequest):
         return self.make_inquiry(questions, answer, self.name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StandardDeviationRequest(ColumnRequest[StandardDeviation]):
-    """A request for standard deviations: the releases are those of the variances."""
-
-    method: str
-    population: bool = False
-
-    def __post_init__(self) -> None:
-        _ = self._variance  # which refuses what it cannot measure
-
-    @cached_property
-    def _variance(self) -> VarianceRequest:
-        return VarianceRequest(**{one.name: getattr(self, one.name) for one in fields(self)})
-
-    @cached_property
-    def losses(self) -> tuple[Loss, ...]:
-        """Those of the variances."""
-        return self._variance.losses
-
-    def plan(self) -> Inquiry[StandardDeviation]:
-        """Return the questions of the variances."""
-        asked = self._variance.plan()
-
-        def answer(measure: Measure) -> StandardDeviation:
-            variance = asked.answer(measure)
-            values = np.sqrt(np.asarray(variance.value)).reshape(-1, len(self.places))
-            return StandardDeviation.from_values(values, self, list(variance.releases), variance=variance)
-
-        return Inquiry(asked.curator, asked.guarantee, asked.asked, answer, "standard deviation", asked.bits)
-
-
 def check_population(population: Any) -> bool:
     """Return whether intervals about the population are wanted; raise where it is not a bool."""
     if not isinstance(population, bool):
         raise ArgumentError("population", population, "True or False")
     return population
-
-
-def count_rows(release: Release) -> tuple[Array, float]:
-    """Return the number of rows of each group, public or released, and the count's weight a (∞ where it is public)."""
-    if "count" in release.parts:
-        return np.maximum(release["count"].reshape(-1, 1), 1.0), release.parts["count"].weight
-    assert release.size.rows is not None
-    return np.full((1, 1), float(max(release.size.rows, 1))), math.inf
 
 
 def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
@@ -559,15 +408,6 @@ def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
     scale = float(np.asarray(box.scale)[0]) ** 2
     means = np.asarray(box.from_unit(release["first"].reshape(-1, 1) / rows))
     return means, result * scale, noises * scale
-
-
-def variances_from_squares(release: Release) -> tuple[Array, Array]:
-    """Return the variance of each group in a release of ``Squares``, in [−1, 1], and its noise coefficients."""
-    rows, a = count_rows(release)
-    b, c = release.parts["first"].weight, release.parts["square"].weight
-    m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
-    noises = [np.full(m.shape, 0.5 / c), 2.0 * np.abs(m) / b, np.abs(t / 2.0 - 2.0 * m * m) / a]
-    return (t + 1.0) / 2.0 - m * m, np.stack(noises, axis=-1) / rows[..., None]
 
 
 @statistic()
@@ -617,56 +457,3 @@ def variance(
     """
     options = {"method": method, "population": check_population(population)}
     return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, **options)
-
-
-@statistic()
-def std(
-    data: Any,
-    columns: Any = None,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    by: By | None = None,
-    weights: str | int | None = None,
-    method: str = "one-shot",
-    population: bool = False,
-    bits: Bits | None = None,
-    **declared: Unpack[Declarations],
-) -> Request[StandardDeviation]:
-    """Return private standard deviations of columns: the square roots of their variances.
-
-    Parameters
-    ----------
-    data, columns, epsilon, delta, by, weights, bits
-        As in ``mean``.
-    method : {"one-shot", "adaptive", "direct"}
-        As in ``variance``.
-    population : bool
-        As in ``variance``.
-    **declared
-        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
-
-    Returns
-    -------
-    StandardDeviation
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet import statistics
-    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
-    >>> 9.0 < statistics.std(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 11.0
-    True
-    """
-    return StandardDeviationRequest.from_columns(
-        data,
-        columns,
-        epsilon,
-        delta,
-        declared,
-        bits,
-        by,
-        weights,
-        method=method,
-        population=check_population(population),
-    )
