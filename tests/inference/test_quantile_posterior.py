@@ -107,8 +107,10 @@ def test_rows_given_as_they_are_leave_a_population_its_sampling():
     below = drawn[:, : len(shares) // 2].sum(axis=1)
     expected = shares[: len(shares) // 2].sum()
     assert abs(below.std() / math.sqrt(expected * (1.0 - expected) / n) - 1.0) < 0.1
-    levels = one.quantiles(np.tile(shares, (1, 1)), np.array([0.2, 0.5]), whole=True)
+    fine = ShareTree(np.arange(13.0), np.zeros((12, 1)), np.zeros((12, 1)), np.ones(1), np.ones(1))
+    levels = fine.quantiles(np.full((1, 12), 1.0 / 12), np.array([0.2, 0.51]), True, np.random.default_rng(0))
     np.testing.assert_array_equal(levels, [[2.0, 6.0]])
+    assert np.all(np.diff(one.quantiles(drawn, np.array([0.4, 0.41, 0.8]), True, np.random.default_rng(0))) >= 0.0)
 
 
 def test_values_follow_steps_that_were_declared_or_found():
@@ -127,7 +129,7 @@ def draw_population(rng):
     """Return 2^12 shares of the prior."""
     shares = np.ones(1)
     for depth in range(12):
-        half = max(1.0, depth - 4.0) ** 2 / 2.0
+        half = max(1.0, depth - 2.0) ** 2 / 2.0
         left = rng.beta(half, half, len(shares))
         shares = np.stack([shares * left, shares * (1.0 - left)], axis=1).ravel()
     return shares

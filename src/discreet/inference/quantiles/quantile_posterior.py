@@ -207,7 +207,7 @@ def _infer_group(
     points = evolve(log_density, start, WARMUP, -(-chains * draws // members), APART, rng)
     flat = points.reshape(-1, points.shape[2])
     shares = tree.draw_population(tree.split(flat[:, : tree.size]), number(flat) / persons, rng)
-    result = values.to_values(tree.quantiles(shares, levels, values.whole))
+    result = values.to_values(tree.quantiles(shares, levels, values.whole, rng))
     return group_chains(result.reshape(*points.shape[:2], len(levels)), chains)[:, :draws]
 
 

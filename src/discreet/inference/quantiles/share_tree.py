@@ -1,7 +1,7 @@
 """A Pólya tree over the values of a column: the prior of its distribution, and that of the rows' own distribution.
 
 A cell is halved again and again, and the share of the left half is Beta(a/2, a/2), independently of all other cells. At
-depth k, a = max(1, k − 4)². So the first halves say hardly anything of where values lie, also where bounds are many
+depth k, a = max(1, k − 2)². So the first halves say hardly anything of where values lie, also where bounds are several
 times too wide, and the distribution has a density, since Σ1/a converges (Ferguson 1974). A column with steps has
 finitely many values; there cells have whole numbers of values, and halves that are not equal have a in proportion.
 
@@ -18,12 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, log_expit
+from scipy.special import betaincinv, betaln, log_expit
 
 Array = NDArray[np.float64]
 
-FREE = 4  # depths of which the prior hardly says anything
+FREE = 2  # depths of which the prior hardly says anything
 DEEPEST, LEAST_DEPTH = 44, 4
+DESCENT = 10  # halvings of the cell of a quantile, by the prior
 NEAR = 0.25  # widths of a cell that a draw is away, up to which it is halved
 RESOLVED = 1.0  # rows in a cell over the error of a rank, up to which draws cannot tell its halves apart
 LEAST = 0.1  # a/2 of the rows' own share: with one row in a cell it is in either half
@@ -125,18 +126,30 @@ class ShareTree:
         logits = _log_gamma(left, rng) - _log_gamma(right, rng)
         return np.exp(self.split(logits))
 
-    def quantiles(self, shares: Array, levels: Array, whole: bool) -> Array:
-        """Return quantiles of distributions with these shares of the cells, shape (n, levels)."""
+    def quantiles(self, shares: Array, levels: Array, whole: bool, rng: np.random.Generator) -> Array:
+        """Return quantiles of distributions with these shares of the cells, shape (n, levels).
+
+        Within a cell they follow the prior, since the draws tell nothing of it.
+        """
         sums = np.concatenate([np.zeros((len(shares), 1)), np.cumsum(shares, axis=1)], axis=1)
-        result = np.empty((len(shares), len(levels)))
-        for j, level in enumerate(levels):
-            aim = level * sums[:, -1]
-            place = np.clip((sums <= aim[:, None]).sum(axis=1) - 1, 0, shares.shape[1] - 1)
-            rows = np.arange(len(shares))
-            inside = (aim - sums[rows, place]) / np.maximum(shares[rows, place], 1e-300)
-            value = self.edges[place] + np.clip(inside, 0.0, 1.0) * np.diff(self.edges)[place]
-            result[:, j] = np.minimum(np.floor(value), self.edges[-1] - 1.0) if whole else value
-        return result
+        aim = levels * sums[:, -1:]
+        place = np.clip((sums[:, None] <= aim[:, :, None]).sum(axis=2) - 1, 0, shares.shape[1] - 1)
+        chosen = np.take_along_axis(shares, place, axis=1)
+        inside = np.clip((aim - np.take_along_axis(sums, place, axis=1)) / np.maximum(chosen, 1e-300), 0.0, 1.0)
+        low, size = self.edges[place], np.diff(self.edges)[place]
+        depth = (self.lefts + self.rights).sum(axis=1)[place]
+        for _ in range(DESCENT):
+            left = np.ceil(size / 2.0) if whole else size / 2.0
+            half, part = np.maximum(1.0, depth - FREE) ** 2, left / size
+            u = rng.random((len(shares), 1))  # the same for all levels, which may lie in one cell
+            share = np.where(part < 1.0, betaincinv(half * part, np.maximum(half * (1.0 - part), 1e-9), u), 1.0)
+            below = inside < share
+            inside = np.where(
+                below, inside / np.maximum(share, 1e-300), (inside - share) / np.maximum(1.0 - share, 1e-300)
+            )
+            low, size = np.where(below, low, low + left), np.where(below, left, np.maximum(size - left, 1e-300))
+            depth = depth + 1.0
+        return np.asarray(np.minimum(low, self.edges[-1] - 1.0) if whole else low + np.clip(inside, 0.0, 1.0) * size)
 
 
 def _log_gamma(shape: Array, rng: np.random.Generator) -> Array:

@@ -43,7 +43,7 @@ NAMES = ("level_sd", "slope_sd", "total_sd")
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class ReleasedSums:
     """What was released of a series: some linear sums, and their noise."""
 
     operator: Any
@@ -150,7 +150,7 @@ def _read_question(release: Release) -> SeriesQuery:
     return question
 
 
-def _read_sums(releases: tuple[Release, ...], questions: list[SeriesQuery]) -> Sums:
+def _read_sums(releases: tuple[Release, ...], questions: list[SeriesQuery]) -> ReleasedSums:
     """Return all sums together; those of persons are moved back from the middle of their bounds."""
     values = []
     for release, question in zip(releases, questions, strict=True):
@@ -166,7 +166,7 @@ def _read_sums(releases: tuple[Release, ...], questions: list[SeriesQuery]) -> S
         operator = Picked(operator.count, tuple(int(steps[place]) for place in order))
         values = [np.concatenate(values)[order]]
     normal = all(noise is not None and noise.normal for noise in noises)
-    return Sums(operator, np.concatenate(values), np.concatenate(variances), normal)
+    return ReleasedSums(operator, np.concatenate(values), np.concatenate(variances), normal)
 
 
 def _single_steps(operator: Any) -> list[int] | None:
@@ -220,7 +220,7 @@ class _ScaledModel:
 
 
 def _draw_paths(
-    model: _ScaledModel, sums: Sums, places: list[int], chains: int, kept: int, rng: np.random.Generator
+    model: _ScaledModel, sums: ReleasedSums, places: list[int], chains: int, kept: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Return levels, totals and logarithms of standard deviations, of shape (chains, kept, …)."""
     T = _check_length(sums, MOST_STEPS)
@@ -260,7 +260,9 @@ def _draw_paths(
     return level, totals, found
 
 
-def _draw_sums(model: _ScaledModel, sums: Sums, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+def _draw_sums(
+    model: _ScaledModel, sums: ReleasedSums, count: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
     """Return levels, totals and logarithms of standard deviations, of shape (count, …)."""
     T = _check_length(sums, MOST_SUMMED)
     sizes = np.sqrt(sums.variances)
@@ -296,7 +298,7 @@ def _draw_sums(model: _ScaledModel, sums: Sums, count: int, rng: np.random.Gener
     return level, totals, points[chosen] + widths * rng.uniform(-0.5, 0.5, (count, len(widths)))
 
 
-def _check_length(sums: Sums, most: int) -> int:
+def _check_length(sums: ReleasedSums, most: int) -> int:
     """Return T; raise where there are too many steps."""
     count = int(sums.operator.count)
     if count > most:
