@@ -80,7 +80,7 @@ def _draw_count(
     """Return numbers from 0 to ``most``, as likely as the noise that is between them and the released ones.
 
     >>> from discreet.noise import GaussianNoise
-    >>> noise, rng = GaussianNoise(1.0, 2.0**-20), np.random.default_rng(0)
+    >>> noise, rng = GaussianNoise(1.0), np.random.default_rng(0)
     >>> numbers = _draw_count(np.array([-50.0]), 10.0, noise, (1, 1000, 1), rng)
     >>> bool(numbers.min() >= 0.0), bool(numbers.max() < 1.0)
     (True, True)

@@ -33,6 +33,7 @@ from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import Bits
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.counts.rounded_numbers import RoundedNumbers
+from discreet.queries.question import Question
 from discreet.queries.ranks.column_steps import GridSteps, Scale
 from discreet.queries.ranks.quantile_queries import Quantiles
 from discreet.statistics.groups import By
@@ -275,8 +276,10 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         def answer(measure: Measure) -> Result:
             drawn: list[tuple[Quantiles, Release, float]] = []
 
-            def draw(question: Quantiles) -> Release:
+            def draw(question: Question) -> Release:
                 release = measure(question)
+                assert isinstance(question, Quantiles)
+                assert isinstance(release.loss, PureLoss | BoundedRangeLoss)
                 drawn.append((question, release, question.way.eta(question, release.loss, self.curator.setting)))
                 return release
 

@@ -223,12 +223,13 @@ def _read_draws(answer: Quantile, group: int, values: ColumnValues) -> list[Rank
         for target, (whole, below) in zip(question.targets, release["numbers"], strict=True):
             if target.group != group:
                 continue
-            ends = (values.place(end / 2**bits) for end in (target.first, target.last + 1))
+            first, last = (values.place(end / 2**bits) for end in (target.first, target.last + 1))
             result.append(
                 RankDraw(
                     values.place(float(whole) + below / 2**TIE_BITS + 0.5 * atoms),
                     target.q,
-                    *ends,
+                    first,
+                    last,
                     target.below,
                     target.above,
                     eta,
