@@ -137,7 +137,7 @@ def draw_population(rng):
 
 def test_quantiles_are_calibrated_and_the_noise_matters():
     scores, naive = [], []
-    for i in range(size(14, 200)):
+    for i in range(size(8, 200)):
         rng = np.random.default_rng(i)
         shares = draw_population(rng)
         edges = np.linspace(0.0, 1.0, len(shares) + 1)

@@ -31,7 +31,7 @@ from discreet.statistics.quantiles import QuantileRange
 
 Array = NDArray[np.float64]
 
-WARMUP, APART = 400, 8  # steps of the chains before the first draw, and between two
+WARMUP, APART = 1500, 10  # steps of the chains before the first draw, and between two
 MARGIN = 1e-9
 
 
