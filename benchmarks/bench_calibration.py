@@ -10,12 +10,16 @@
     python benchmarks/bench_calibration.py regression a fitted linear regression
     python benchmarks/bench_calibration.py axes       fitted principal components
     python benchmarks/bench_calibration.py centres    fitted centres of two clusters
+    python benchmarks/bench_calibration.py sums       running sums of a series
+    python benchmarks/bench_calibration.py states     a series with Laplace noise, and its state-space model
+    python benchmarks/bench_calibration.py median     the median of a column
     python benchmarks/bench_calibration.py            all of them
 
 For each set parameters are drawn, then rows, then releases; intervals of the posterior must hold the parameters at
-their level. ``mean``, ``coin`` and ``shares`` draw parameters from the model's prior, so that also their rank among the
-posterior's draws is uniform (Talts et al. 2018). The others are fitted estimators, with priors far wider than what is
-drawn here: for them coverage alone is measured, component by component (components are matched to the true ones).
+their level. ``mean``, ``coin``, ``shares``, ``sums``, ``states`` and ``median`` draw parameters from the model's
+prior, so that also their rank among the posterior's draws is uniform (Talts et al. 2018). The others are fitted
+estimators, with priors far wider than what is drawn here: for them coverage alone is measured, component by component
+(components are matched to the true ones).
 
 Two wrong posteriors are compared with ``dp.infer``. *naive* treats the released values as exact.
 *product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
@@ -326,6 +330,74 @@ def centres(i: int) -> Fates:
     return numbered(posterior, truth, rng)
 
 
+# ── series ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+STEPS = 24
+
+
+def draw_series(unit: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return a series of the local level model, whose standard deviations are half-Cauchy with this scale."""
+    moves, scatter = (unit * abs(math.tan(math.pi * (rng.uniform() - 0.5))) for _ in range(2))
+    level = np.cumsum(rng.normal(0.0, moves, STEPS))
+    totals = rng.normal(level, scatter)
+    return {
+        "totals": totals, "sums": np.cumsum(totals), "level": level,
+        "level_sd": np.array(moves), "total_sd": np.array(scatter),
+    }  # fmt: skip
+
+
+def as_events(totals: np.ndarray) -> np.ndarray:
+    """Return rows of times and values in [−1, 1] with these totals."""
+    counts = np.ceil(np.abs(totals)).astype(int) + 1
+    return np.column_stack([np.repeat(np.arange(STEPS) + 0.5, counts), np.repeat(totals / counts, counts)])
+
+
+def series(i: int, measure: Callable[..., Any]) -> Fates:
+    rng = np.random.default_rng([9, i])
+    given: dict[str, Any] = {"time": 0, "value": 1, "steps": STEPS, "epsilon": 3.0, "bounds": [(0, STEPS), (-1, 1)]}
+    unit = math.sqrt(measure(as_events(np.zeros(STEPS)), **given, bits=SeededBits(0)).releases[0].noise.variance)
+    truth = draw_series(unit, rng)
+    posterior = dp.infer(measure(as_events(truth["totals"]), **given, bits=SeededBits(i)), seed=i)
+    places = {"totals": (0, STEPS // 2, STEPS - 1), "sums": (STEPS - 1,), "level": (0, STEPS // 2)}
+    result = {}
+    for name, value in truth.items():
+        fates = of_draws(posterior, name, value, rng)
+        result |= {f"{name} {place}": fates[place] for place in places.get(name, ())} or {name: fates[0]}
+    return {"dp.infer": result}
+
+
+def sums(i: int) -> Fates:
+    return series(i, dp.signals.running_sum)
+
+
+def states(i: int) -> Fates:
+    return series(i, dp.signals.kalman)
+
+
+# ── quantiles ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+DEPTH, MEDIAN_ROWS = 14, 1000
+
+
+def draw_shares(rng: np.random.Generator) -> np.ndarray:
+    """Return the shares of 2^DEPTH equal cells of the bounds, from the prior of ``share_tree``."""
+    shares = np.ones(1)
+    for depth in range(DEPTH):
+        half = max(1.0, depth - 2.0) ** 2 / 2.0
+        left = rng.beta(half, half, len(shares))
+        shares = np.stack([shares * left, shares * (1.0 - left)], axis=1).ravel()
+    return shares
+
+
+def median(i: int) -> Fates:
+    rng = np.random.default_rng([10, i])
+    shares = draw_shares(rng)
+    truth = np.interp([0.5], np.append(0.0, np.cumsum(shares)), np.linspace(0.0, 1.0, len(shares) + 1))
+    rows = (rng.choice(len(shares), MEDIAN_ROWS, p=shares) + rng.uniform(size=MEDIAN_ROWS)) / len(shares)
+    answer = dp.statistics.median(rows, epsilon=1.0, bounds=(0, 1), bits=SeededBits(i))
+    return numbered(dp.infer(answer, seed=i, chains=2, draws=100), {"quantiles": truth}, rng)
+
+
 # ── tables and figures ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -349,6 +421,9 @@ CASES = {
     "regression": Case(200, regression, False),
     "axes": Case(200, axes, False),
     "centres": Case(200, centres, False),
+    "sums": Case(1000, sums, True),
+    "states": Case(300, states, True),
+    "median": Case(300, median, True),
 }
 
 

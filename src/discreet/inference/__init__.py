@@ -3,7 +3,9 @@
 Where to look: ``infer`` is the entry point, ``measurements`` reads the releases, ``posterior`` is the result, and
 ``default_models`` has the models of the library's own estimators and answers. ``rows`` has models of one row, ``clt``
 the central-limit likelihood and its sampler, ``augmented`` the exact posterior for few rows, and ``factored``
-posteriors from draws of ``FactoredExponential``. ``table_posterior`` has synthetic tables that know their uncertainty.
+posteriors from draws of ``FactoredExponential``. ``table_posterior`` has synthetic tables that know their uncertainty,
+``quantiles``, ``proportion_posterior`` and ``series`` what follows from no model of one row with a few parameters.
+``evolution`` has chains that learn from one another.
 
 Imports these rooms, and may import any other above it: ``arguments``, ``guarantees``, ``noise``, ``records``,
 ``scales``, ``queries``, ``door``, ``mechanisms``, ``models``, ``plots``, ``statistics``, ``signals``, ``estimators``.

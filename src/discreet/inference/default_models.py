@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from discreet.inference.rows.direction_rows import build_clusters, build_princip
 from discreet.inference.rows.factor_rows import build_factor_analysis
 from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, build_mixture, read_declared_scales
 from discreet.inference.rows.logistic_rows import build_logistic
-from discreet.inference.rows.model_spec import ModelSpec
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.moment_rows import build_moments
 from discreet.inference.rows.regression_rows import build_regression
 from discreet.queries.models.model_query import ModelQuery
@@ -38,8 +39,29 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.minimum import Minimum
 from discreet.records import Category, Space
 from discreet.scales import column_scales
-from discreet.signals import Signal
-from discreet.statistics import Counts, Covariance, Crosstab, Histograms, Mean, MeanCrosstab, PersonCounts, Quantile
+from discreet.statistics import (
+    Association,
+    Correlation,
+    Counts,
+    Covariance,
+    Crosstab,
+    Density,
+    Difference,
+    Extreme,
+    Histograms,
+    LogRank,
+    Mean,
+    MeanCrosstab,
+    MEstimate,
+    MostFrequent,
+    PersonCounts,
+    RankTest,
+    RestrictedMean,
+    StandardDeviation,
+    Survival,
+    Totals,
+    Trend,
+)
 
 Array = NDArray[np.float64]
 
@@ -49,15 +71,26 @@ TABLES = (
     "dp.infer(synthesizer).synthesize(m=20)"
 )
 INSTEAD: dict[type, str] = {
-    TableMixture: f"a mixture of numbers and categories has no default model; {TABLES}",
+    TableMixture: "its numbers follow released histograms, and not its Gaussians, so these are no model of a row; "
+    + TABLES,
 }
+POPULATION = "its own interval(of='population') accounts for noise and sampling"
 ANSWERS: dict[type, str] = {
-    Quantile: "a quantile is drawn, and has no density given rows; write histogram(…) of the column, or mean(…)",
+    Extreme: "how far a population reaches cannot be known from a sample; write quantiles(…) with levels inside (0, 1)",
     Histograms: "histograms of several columns do not tell how they go together; write crosstab(…), or one histogram",
     MeanCrosstab: "means in a table have no default model; write mean(…, by=…) with one column",
     PersonCounts: f"persons of several rows have no default model; {YOUR_OWN}",
-    Signal: "steps of a series are not independent rows; its own interval(…) has the errors of its noise, and those of "
-    "kalman(…) also the movement in a model",
+    Totals: "a sum belongs to these rows, and a population has none; write mean(…), or count(…)",
+    MostFrequent: "the most frequent value is drawn, and says little of the others; write count(…, by=…)",
+    Density: "a density is computed from the counts of many bins; write histogram(…), whose shares have a posterior",
+    Difference: f"the numbers that are compared have one each; write mean(…, by=…) or count(…, by=…), or {POPULATION}",
+    Trend: f"a line through bins has no default model of rows; fit LinearRegression, or {POPULATION}",
+    RankTest: f"a test compares ranks; write quantiles(…, by=…), or {POPULATION}",
+    Association: "a test compares a table with independent columns; write crosstab(…), whose shares have a posterior",
+    Survival: f"rows that end before their event have no default model; {POPULATION}",
+    RestrictedMean: f"rows that end before their event have no default model; {POPULATION}",
+    LogRank: f"rows that end before their event have no default model; {POPULATION}",
+    MEstimate: "it is drawn around a score of the rows, and has no density given rows; write mean(…) or median(…)",
 }
 METHODS: dict[type, tuple[str, ...]] = {
     GaussianMixture: ("adaptive", "joint"),
@@ -95,9 +128,11 @@ def check_has_model(source: Any) -> None:
     for kind, instead in ANSWERS.items():
         if isinstance(source, kind):
             raise ValueError(f"releases={name}: expected an answer with a model of rows; {instead}")
+    source = _moments_behind(source)
     if not isinstance(source, Mean | Covariance | Counts | Crosstab):
         raise ValueError(
-            f"releases={name}: expected a mean, a variance, a covariance, counts or a cross-tab; {YOUR_OWN}"
+            f"releases={name}: expected a mean, a variance, a standard deviation, a covariance, a correlation, counts, "
+            f"a cross-tab, a share, quantiles or a series; {YOUR_OWN}"
         )
     if isinstance(source, Covariance) and source.method == "direct":
         raise ArgumentError(
@@ -113,6 +148,13 @@ def check_has_model(source: Any) -> None:
             "sums over rows, but the bounds of this mean were drawn as quantiles",
             write=f"mean(…) with loose=False, or infer from the last of its releases: {YOUR_OWN}",
         )
+
+
+def _moments_behind(source: Any) -> Any:
+    """Return the variance or covariance that an answer was computed from; other sources as they are."""
+    if isinstance(source, StandardDeviation):
+        return source.variance
+    return source.covariance if isinstance(source, Correlation) else source
 
 
 def _check_features_measured(source: LinearClassifier) -> None:
@@ -316,6 +358,29 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
     return build_moments(*common, spreads, layout.category_columns[0], answer.groups)
 
 
+def _deviations(answer: StandardDeviation, measured: Measurements) -> ModelSpec:
+    """Return the model of variances, which reports their roots."""
+    spec = _moments(answer.variance, measured)
+
+    def report(draws: Draws) -> dict[str, Array]:
+        result = spec.report(draws)
+        return {"mean": result["mean"], "std": np.sqrt(result["variance"])}
+
+    return replace(spec, report=report, dims={"mean": spec.dims["mean"], "std": spec.dims["variance"]})
+
+
+def _correlations(answer: Correlation, measured: Measurements) -> ModelSpec:
+    """Return the model of covariances, which reports correlations as well."""
+    spec = _moments(answer.covariance, measured)
+
+    def report(draws: Draws) -> dict[str, Array]:
+        result = spec.report(draws)
+        sizes = np.sqrt(np.diagonal(result["covariance"], axis1=-2, axis2=-1))
+        return {**result, "correlation": result["covariance"] / (sizes[..., :, None] * sizes[..., None, :])}
+
+    return replace(spec, report=report, dims={**spec.dims, "correlation": spec.dims["covariance"]})
+
+
 BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     GaussianMixture: _mixture,
     GaussianClassifier: _classifier,
@@ -325,6 +390,8 @@ BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     LinearSVC: _logistic,
     Mean: _moments,
     Covariance: _moments,
+    StandardDeviation: _deviations,
+    Correlation: _correlations,
     PCA: _principal,
     KMeans: _clusters,
     Counts: _cells,

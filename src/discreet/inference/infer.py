@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
+from discreet.door import Release
 from discreet.door.release import describe_rows_of_releases
 from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.guarantees import Guarantee
@@ -25,12 +26,18 @@ from discreet.inference.default_models import YOUR_OWN, check_has_model, default
 from discreet.inference.factored.factored_posterior import build_choices_target
 from discreet.inference.measured_sums import StationaryPoint
 from discreet.inference.measurements import Measurements, read_measurements
-from discreet.inference.posterior import Posterior, diagnose, to_data_tree
+from discreet.inference.posterior import Posterior, PosteriorDraws, diagnose, to_data_tree
+from discreet.inference.proportion_posterior import infer_proportion
+from discreet.inference.quantiles.quantile_posterior import infer_quantiles
 from discreet.inference.rows.layout import read_public_rows
 from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import get_row_model, get_user_row_model
-from discreet.inference.table_posterior import MOST_DRAWS, TablePosterior, infer_table
+from discreet.inference.series.series_posterior import infer_series
+from discreet.inference.table_posterior import MOST_DRAWS, infer_table
+from discreet.queries.series.series_sums import SeriesQuery
 from discreet.scales import column_scales
+from discreet.signals import Signal
+from discreet.statistics import Extreme, Proportion, Quantile
 
 Array = NDArray[np.float64]
 
@@ -54,7 +61,7 @@ def infer(
     warmup: int = 500,
     seed: int | None = None,
     progress: bool = False,
-) -> Posterior | TablePosterior:
+) -> Any:
     """Infer parameters from releases, accounting for noise and sampling. It reads no row and costs nothing.
 
     Parameters
@@ -89,7 +96,8 @@ def infer(
 
     Returns
     -------
-    Posterior, or TablePosterior of a ``TableSynthesizer``
+    Posterior; of a ``TableSynthesizer`` TablePosterior, of a series SeriesPosterior, of quantiles and shares
+    PosteriorDraws
 
     Examples
     --------
@@ -109,10 +117,11 @@ def infer(
     >>> bool(low < 5.0 < high)
     True
     """
-    if model is None and isinstance(releases, TableSynthesizer):
+    special = None if model is not None else _special_kind(releases)
+    if special is not None:
         choice("undetermined", undetermined, ("error", "prior"))
         integer("warmup", warmup, least=10)
-        return _infer_table(releases, public, rows, likelihood, start, chains, draws, seed)
+        return _infer_special(releases, special, public, rows, likelihood, start, chains, draws, seed)
     if model is None:
         check_has_model(releases)
     measured = read_measurements(releases)
@@ -164,8 +173,24 @@ def infer(
     return _posterior(releases, problem, spec, result, target.kind, covered, facts).warn()
 
 
-def _infer_table(
-    fitted: TableSynthesizer,
+def _special_kind(releases: Any) -> str | None:
+    """Return what a posterior is of that follows from no model of one row with a few parameters; None for others."""
+    if isinstance(releases, TableSynthesizer):
+        return "a TableSynthesizer"
+    if isinstance(releases, Signal):
+        return "a series"
+    if isinstance(releases, Release) and isinstance(releases.question, SeriesQuery):
+        return "a series"
+    if isinstance(releases, Quantile) and not isinstance(releases, Extreme):
+        return "quantiles"
+    if isinstance(releases, Proportion):
+        return "a share"
+    return None
+
+
+def _infer_special(
+    source: Any,
+    kind: str,
     public: Any,
     rows: Any,
     likelihood: str,
@@ -173,16 +198,22 @@ def _infer_table(
     chains: int,
     draws: int,
     seed: int | None,
-) -> TablePosterior:
-    """Return the posterior of a synthesizer, which has no model of one row with a few parameters."""
-    check_is_fitted(fitted)
+) -> PosteriorDraws:
+    """Return the posterior of a synthesizer, a series, quantiles or a share."""
     for name, given in (("public", public), ("rows", rows), ("start", start)):
-        if given is not None:
-            raise ArgumentError(name, UNSHOWN, f"None for a TableSynthesizer; {YOUR_OWN}")
+        if given is not None and not (name == "rows" and kind in ("quantiles", "a share")):
+            raise ArgumentError(name, UNSHOWN, f"None for {kind}; {YOUR_OWN}")
     choice("likelihood", likelihood, ("normal",))
     chains, draws = integer("chains", chains, least=1, most=MOST_DRAWS), integer("draws", draws, least=4)
     seed = None if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
-    return infer_table(fitted, chains, draws, seed)
+    if isinstance(source, TableSynthesizer):
+        check_is_fitted(source)
+        return infer_table(source, chains, draws, seed)
+    if isinstance(source, Quantile):
+        return infer_quantiles(source, rows, chains, draws, seed)
+    if isinstance(source, Proportion):
+        return infer_proportion(source, rows, chains, draws, seed)
+    return infer_series(source, chains, draws, seed)
 
 
 def _infer_from_choices(releases: Any, problem: Problem, spec: ModelSpec, run: dict[str, Any]) -> Posterior:

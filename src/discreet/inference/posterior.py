@@ -31,8 +31,13 @@ SAMPLERS = {
     "importance": "chains around the mode",
     "nuts": "NUTS",
     "augmentation": "data augmentation",
-    "disturbed": "disturbed releases, independent of one another",
+    "disturbed": "disturbed releases",
+    "grid": "parameters on a grid",
+    "independent": "direct simulation",
+    "gibbs": "turns of states and variances",
+    "evolution": "differential evolution",
 }
+INDEPENDENT = ("disturbed", "grid", "independent")  # of which there are no chains
 PREDICTIVE_DRAWS = 100  # of the parameters, for predictive rows
 AVERAGED_DRAWS = 400  # of the parameters, for a prediction
 
@@ -60,8 +65,9 @@ class Diagnostics:
         are needed.
     sampler : str
         How draws were made: ``"importance"`` (chains that propose points around the mode, where the posterior is nearly
-        normal), ``"nuts"``, ``"augmentation"`` (with the hidden rows), or ``"disturbed"`` (releases of a synthesizer,
-        with sampling and noise once more).
+        normal), ``"nuts"``, ``"augmentation"`` (with the hidden rows), ``"disturbed"`` (releases of a synthesizer,
+        with sampling and noise once more), ``"grid"``, ``"independent"``, ``"gibbs"`` (states and variances in turn),
+        or ``"evolution"`` (chains that learn from one another).
     pareto_k : float
         k̂ of the weights of points around the mode: below 0.5 where these cover the posterior. Not a number where none
         were drawn.
@@ -208,13 +214,15 @@ class PosteriorDraws:
 
     def __repr__(self) -> str:
         found = self.diagnostics
-        verdict = "; ".join(found.complaints) or "chains agree"
+        alone = found.sampler in INDEPENDENT
+        effective = f"effective sample size {found.ess:.0f} or more, R-hat {found.r_hat:.3f}"
+        chains = "independent of one another" if alone else f"{effective}, {found.divergences} divergences"
+        verdict = "; ".join(found.complaints) or ("" if alone else "chains agree")
         shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
         rows = "" if self.which_rows is None else f", from {self.which_rows}"
         return (
-            f"<Posterior of {shapes}{rows}: {found.draws} draws by {found.path}, effective sample size {found.ess:.0f} "
-            f"or more, R-hat {found.r_hat:.3f}, {found.divergences} divergences, {self.likelihood} likelihood; "
-            f"{verdict}>"
+            f"<Posterior of {shapes}{rows}: {found.draws} draws by {found.path}, {chains}, {self.likelihood} likelihood"
+            f"{'; ' if verdict else ''}{verdict}>"
         )
 
 

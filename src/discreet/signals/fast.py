@@ -198,6 +198,7 @@ def fast(
         sampler = make_sampler(measure_and_keep)
         values, variances, sampled, movement = _filter_samples(series.count, recorded, most, chooser, moves, sampler)
         facts = {"model": local_level(movement), "target": "totals", "states": values[:, None], "sampled": sampled}
+        facts["estimated"] = process is None
         return SampledSignal.from_series(values, series, releases, std=np.sqrt(variances), **facts)
 
     name = "fast" if plan is _plan_separate_releases else None

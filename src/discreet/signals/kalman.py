@@ -109,11 +109,14 @@ class FilteredSignal(Signal):
         ``"totals"`` or ``"level"``.
     states : array of shape (T, s) or None
         The conditional expectations of the states; None for output perturbation.
+    estimated : bool
+        Whether the variances of the model were estimated from the releases.
     """
 
     model: StateSpace | None = None
     target: str = "totals"
     states: Array | None = None
+    estimated: bool = False
 
 
 def measured_steps(missing: Any, count: int) -> Places | None:
@@ -329,6 +332,7 @@ def _input(
         known = fit_variances(model, released, variances) if isinstance(model, str) else model
         estimate = prepared(known).estimate(released)
         facts = {"std": np.sqrt(estimate.variance), "model": known, "target": target, "states": estimate.states}
+        facts["estimated"] = isinstance(model, str)
         return FilteredSignal.from_series(estimate.mean, series, [release], **facts)
 
     return series.make_inquiry(query, loss, answer)

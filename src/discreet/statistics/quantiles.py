@@ -33,7 +33,9 @@ from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import Bits
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.counts.rounded_numbers import RoundedNumbers
+from discreet.queries.question import Question
 from discreet.queries.ranks.column_steps import GridSteps, Scale
+from discreet.queries.ranks.quantile_queries import Quantiles
 from discreet.statistics.groups import By
 from discreet.statistics.quantile_draws import QuantileDraws
 from discreet.statistics.quantile_spans import REACH, SAMPLING, QuantileSpans
@@ -72,6 +74,7 @@ class Quantile(Statistic):
     level: float | None
     _spans: QuantileSpans | None  # what approximate intervals are made of; None for worst-case ones
     _several: bool  # whether there is an axis of levels
+    _draws: tuple[tuple[Quantiles, Release, float], ...]  # what was drawn, in order, and η
 
     _kind: ClassVar[str] = "location"
     _for_population: ClassVar[str | None] = "interval_kind='approximate' when you ask"
@@ -274,10 +277,19 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         counts = ([self._multiples] if self._rounding_share else []) + ([count] if self._count_share else [])
 
         def answer(measure: Measure) -> Result:
-            values, scales, releases = draws.draw(measure, self.losses, self.curator.setting)
+            drawn: list[tuple[Quantiles, Release, float]] = []
+
+            def draw(question: Question) -> Release:
+                release = measure(question)
+                assert isinstance(question, Quantiles)
+                assert isinstance(release.loss, PureLoss | BoundedRangeLoss)
+                drawn.append((question, release, question.way.eta(question, release.loss, self.curator.setting)))
+                return release
+
+            values, scales, releases = draws.draw(draw, self.losses, self.curator.setting)
             ends, spans = None, None
             if rows:
-                lower, upper, outer = self._draw_ends(measure, values, rows, worst=worst)
+                lower, upper, outer = self._draw_ends(draw, values, rows, worst=worst)
                 if worst:
                     ends = self._unwrap(self.read(lower, upper)), self._unwrap(self.read(upper, lower))
                 else:
@@ -298,6 +310,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
                 level=self.interval,
                 _spans=spans,
                 _several=getattr(self, "several", False),
+                _draws=tuple(drawn),
             )
             if spans is None:
                 return result
