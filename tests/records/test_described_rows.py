@@ -73,10 +73,15 @@ def test_one_phrase_says_which_rows_count(declared, said):
     assert describe_rows(declared) == said
 
 
+def with_interval(answer) -> str:
+    low, high = answer.interval(0.95)
+    return f"{answer.value:.6g} ({low:.6g} to {high:.6g} at 95 %)"
+
+
 def test_a_count_and_a_sum_do_not_read_like_totals(curator):
     count, total = st.count(curator.only(["age"]), epsilon=1.0), st.sum(curator, "age", epsilon=1.0)
-    assert repr(count).startswith(f"<{count.value:.6g} rows, at most 4 of each patient: at (ε=1, δ=0)")
-    assert repr(total).startswith(f"<{total.value:.6g}, summed over {LIMIT}: at (ε=1, δ=0)")
+    assert repr(count).startswith(f"<{with_interval(count)} rows, at most 4 of each patient: at (ε=1, δ=0)")
+    assert repr(total).startswith(f"<{with_interval(total)}, summed over {LIMIT}: at (ε=1, δ=0)")
     assert count.which_rows == total.which_rows == LIMIT
 
 
@@ -113,7 +118,7 @@ def test_a_condition_and_gaps_are_said_for_the_columns_asked(curator):
 def test_nothing_is_said_where_it_is_about_all_rows():
     result = st.mean([0.5, 0.25] * 100, epsilon=1.0, bounds=(0, 1))
     assert result.which_rows is None
-    assert repr(result).startswith(f"<{result.value:.6g}: at")
+    assert repr(result).startswith(f"<{with_interval(result)}: at")
     assert "which_rows" not in result.table()[0]
     assert "which_rows" not in result.release.to_dict()
 
@@ -160,7 +165,8 @@ def test_a_database_says_it(database):
     drafted = database.preview([database.draft.count(where="age > 65"), database.draft.sum("day")])
     assert str(drafted).splitlines()[0] == f"all from {LIMIT}:"
     reply = database.count(where="age > 65")
-    assert repr(reply).startswith(f"<{reply.value:.6g} rows, at most 4 of each patient, where age > 65; count: (ε=")
+    shown = with_interval(reply)
+    assert repr(reply).startswith(f"<{shown} rows, at most 4 of each patient, where age > 65; count: (ε=")
     assert reply.cost.startswith("count where age > 65: (ε=")
     assert reply.which_rows == reply.table()[0]["which_rows"] == f"{LIMIT}, where age > 65"
     assert f", summed over {LIMIT}, without gaps in day; sum of day: (ε=" in repr(database.sum("day"))

@@ -395,7 +395,7 @@ class Statistic(Answer):
         if np.ndim(self.value) != 0:
             return self._shown_value()
         low, high = (format_cell(self._show_number(float(end), {})) for end in self.interval(self._level))
-        return f"{self._shown_value()} in [{low}, {high}]"
+        return f"{self._shown_value()} ({low} to {high} at {100.0 * self._level:g} %)"
 
     def _shown_value(self) -> str:
         scales, kinds = self._scales, {scale.kind for scale in self._scales}
