@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import array_api_strict
 import numpy as np
@@ -173,6 +173,8 @@ class TestBounds:
         for first in (0.0, 1.0):
             with pytest.raises(ValueError, match="first"):
                 CodedMoments(features, first, 2)
+        with pytest.raises(ValueError, match="features without weights"):  # far rows are then longer than 1
+            CodedMoments(replace(seen_through(BALL), weighted=True), 0.5, 2)
         curator = hyperplane(dp.datasets.make_synth(50, random_state=0))
         for query in (CodedMoments(Features(curator.space), 0.5, 3), CodedMoments(Features(curator.space), 0.5, 2, 1)):
             with pytest.raises(ValueError, match="categories"):

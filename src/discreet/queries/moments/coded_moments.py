@@ -30,7 +30,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, probability
+from discreet.arguments import UNSHOWN, ArgumentError, probability
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.gradients import has_unit_rows
@@ -65,6 +65,8 @@ class CodedMoments(FeatureQuestion, Query):
     def __post_init__(self) -> None:
         if not 0.0 < probability("first", self.first) < 1.0 or self.classes < 2:
             raise ArgumentError(("first", "classes"), (self.first, self.classes), "b² in (0, 1), and two or more")
+        if self.features.weighted:  # these may be longer than 1
+            raise ArgumentError("features", UNSHOWN, "features without weights; write weighted=False")
 
     @property
     def amplitudes(self) -> tuple[float, float]:
