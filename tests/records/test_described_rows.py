@@ -75,7 +75,7 @@ def test_one_phrase_says_which_rows_count(declared, said):
 
 def with_interval(answer) -> str:
     low, high = answer.interval(0.95)
-    return f"{answer.value:.6g} ({low:.6g} to {high:.6g} at 95 %)"
+    return f"{answer.value:.6g} ({low:.6g} to {high:.6g} at 95 %, noise alone)"
 
 
 def test_a_count_and_a_sum_do_not_read_like_totals(curator):

@@ -173,7 +173,7 @@ def test_an_answer_asked_about_the_population_shows_that_interval_everywhere(nam
     assert all("interval_of" not in row for row in answer.table(0.9, of="rows"))
     pd.testing.assert_frame_equal(answer.to_frame(0.9), pd.DataFrame(answer.table(0.9, of="population")))
     assert list(answer) == answer.table()
-    assert "<th>interval_of</th>" in answer._repr_html_()
+    assert "95 % intervals of the population" in answer._repr_html_()
     plot = answer._plot(0.9, answer.interval_of)
     assert "90 % intervals of the population" in plot.description
     assert "90 % intervals of the noise" in answer._plot(0.9, "rows").description
@@ -275,6 +275,7 @@ def test_a_notebook_shows_values_intervals_cost_and_whose_rows(name):
     first = rows[0]["value"]
     assert (f"{first:.6g}" if isinstance(first, float) else first) in html
     assert answer.which_rows is None or answer.which_rows in html
+    assert ("low" in rows[0]) == (" % intervals of the " in html)
 
 
 def test_a_reply_in_a_notebook_says_what_is_left(tmp_path):

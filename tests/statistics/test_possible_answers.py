@@ -174,4 +174,4 @@ def test_a_spread_of_zero_is_said_to_be_hidden():
             assert all(f"x of {'ab'[place]} in [0, {high[place]:.6g}]" in repr(one) for place in np.flatnonzero(partly))
     alone = statistics.std(rows, "x", epsilon=1.0, schema=schema, bits=SeededBits(1))
     low, high = alone.interval()
-    assert f"({low:.6g} to {high:.6g} at 95 %)" in repr(alone)
+    assert f"({low:.6g} to {high:.6g} at 95 %, noise alone)" in repr(alone)

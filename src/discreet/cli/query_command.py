@@ -403,7 +403,7 @@ def _answer_output(reply: Any, level: float, of: str | None, *, whole: bool) -> 
         [
             *([] if about is None else [f"{reply.priced.draft.question}, from {about}"]),
             OutputTable(head, [[row[one] for one in head] for row in map(table._show_cells, rows)]),
-            *([interval_text(level, interval_of)] if "interval_of" in rows[0] else []),
+            *([interval_text(level, interval_of)] if "low" in rows[0] else []),
             *reply.notes,
             reply.cost,
         ],

@@ -205,4 +205,6 @@ class Reply:
         """Return the reply for a notebook: its numbers, which rows they are about, and what they cost."""
         about = [] if self.which_rows is None else [f"from {self.which_rows}"]
         cost = f"{self.priced.price}; {self.left:.1%} is left"
-        return format_html(self.priced.draft.question, self.statistic._notebook_rows(), [*about, *self.notes, cost])
+        rows = self.statistic._notebook_rows()
+        notes = [*about, *self.statistic._describe_intervals(rows), cost]
+        return format_html(self.priced.draft.question, rows, notes)

@@ -102,8 +102,8 @@ class Quantile(Statistic):
         """The bounds of the column; nothing is compared with them where no interval was drawn."""
         return None if self.ends is None else super()._possible
 
-    def _shown(self) -> str:
-        return self._shown_value() if self.ends is None else super()._shown()
+    def _shown_interval(self) -> str:
+        return "" if self.ends is None else super()._shown_interval()
 
     def _check_level(self, level: float) -> None:
         if self.ends is None or self.level is None:

@@ -25,14 +25,14 @@ from discreet.plots import Plot
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
 from discreet.statistics.request import ColumnRequest, reshape_values, unwrap
-from discreet.statistics.statistic_plots import label_text, plot_numbers
+from discreet.statistics.statistic_plots import interval_text, label_text, plot_numbers
 
 Array = NDArray[np.float64]
 
 # The columns of a table beside those of groups
 TABLE_COLUMNS = {"column", "level", "statistic", "value", "low", "high", "which_rows", "with", "drowned", "interval_of"}
 TABLE_COLUMNS |= {"group", "other", "per", "p_value"}  # of comparisons
-UNSHOWN = ("which_rows", "drowned")  # cells that a notebook does not repeat in each row, as its notes say them
+UNSHOWN = ("which_rows", "drowned", "interval_of")  # cells that a notebook does not repeat in each row, but its notes
 OF = ("rows", "population")  # what an interval is about
 MOST_NAMED = 3  # numbers that a note names
 MOST_SHOWN = 24  # numbers that a repr shows with the labels of their groups
@@ -203,7 +203,12 @@ class Statistic(Answer):
         """Return the answer for a notebook: its numbers, which rows they are about, notes, and what they cost."""
         about = [] if self.which_rows is None else [f"{self._from} {self.which_rows}"]
         rows = self._notebook_rows()
-        return format_html("" if rows else self._shown(), rows, [*about, *self.notes, self._cost])
+        return format_html("" if rows else self._shown(), rows, [*about, *self._describe_intervals(rows), self._cost])
+
+    def _describe_intervals(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return what stands below the rows of a table: what its intervals are about, if it has any, and the notes."""
+        about = [interval_text(self._level, self.interval_of)] if rows and "to" in rows[0] else []
+        return [*about, *self.notes]
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -391,11 +396,15 @@ class Statistic(Answer):
         return {}
 
     def _shown(self) -> str:
-        """Return the value; a single number with its interval."""
+        """Return the value; a single number with its interval, and what that is about."""
+        return f"{self._shown_value()}{self._shown_interval()}"
+
+    def _shown_interval(self) -> str:
         if np.ndim(self.value) != 0:
-            return self._shown_value()
+            return ""
         low, high = (format_cell(self._show_number(float(end), {})) for end in self.interval(self._level))
-        return f"{self._shown_value()} ({low} to {high} at {100.0 * self._level:g} %)"
+        about = "noise alone" if self.interval_of == "rows" else "of the population"
+        return f" ({low} to {high} at {100.0 * self._level:g} %, {about})"
 
     def _shown_value(self) -> str:
         scales, kinds = self._scales, {scale.kind for scale in self._scales}

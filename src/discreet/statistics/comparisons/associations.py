@@ -236,7 +236,7 @@ class Association(HypothesisTest):
         return [{"statistic": "Cramér's V"} | row | {"p_value": self.p_value} for row in super().table(level, of)]
 
     def _shown(self) -> str:
-        return f"{self._axis_label} {self.value:.3g}, {self._describe_p_values()}"
+        return f"{self._axis_label} {super()._shown()}, {self._describe_p_values()}"
 
     @property
     def _axis_label(self) -> str:

@@ -109,8 +109,7 @@ class RankTest(GroupComparison):
 
     def _shown(self) -> str:
         first, second = self.compared
-        shown = f"{self.value:.3g}" if self.groups is None else super()._shown()
-        return f"{shown} for {first} above {second}, {self._describe_p_values()}"
+        return f"{super()._shown()} for {first} above {second}, {self._describe_p_values()}"
 
 
 def rank_interval(contrast: Contrast, level: float, sampled: bool) -> tuple[float, float]:

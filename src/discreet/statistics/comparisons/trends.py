@@ -155,8 +155,7 @@ class Trend(GroupComparison):
         return f"change of {self.columns[0]} a {self.per or f'unit of {self.over}'}"
 
     def _shown(self) -> str:
-        shown = f"{self.value:.4g}" if self.groups is None else super()._shown()
-        return f"{shown} a {self.per or f'unit of {self.over}'}, {self._describe_p_values()}"
+        return f"{super()._shown()} a {self.per or f'unit of {self.over}'}, {self._describe_p_values()}"
 
 
 @dataclass(frozen=True, kw_only=True)
