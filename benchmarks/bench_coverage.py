@@ -671,6 +671,7 @@ def cover_quantiles(
             grid=grid,
             candidates=FINEST + 1 if step is None else round((high - low) / step) + 1,
             rounding=one,
+            exact=not private,
         )
         for place in (0, 1):
             ends = spans.interval(LEVEL, population=bool(place))

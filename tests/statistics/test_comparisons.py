@@ -274,6 +274,9 @@ def test_answers_find_what_is_there(name, delta, neighbors, monkeypatch):
     assert row["value"] == result.value
     assert row["p_value"] == result.p_value
     assert ("p ≤ 0.0001" if result.p_value == 1e-4 else f"p = {result.p_value:.2g}") in repr(result)
+    ends = " to ".join(f"{end:.6g}" for end in everybody)
+    assert f"({ends} at 95 %, of the population)" in repr(result)
+    assert f"{result.value:.6g} " in repr(result)
     again = pickle.loads(pickle.dumps(result))
     assert again.p_value == result.p_value
     assert ask(curator, epsilon=2.0, delta=delta, bits=SeededBits(7)).p_value == result.p_value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,19 @@ def test_between_two_multiples_the_interval_has_both():
     low, high = ends(spans(40.0, 40.0, 40.0, 1.0), population=True)
     assert low <= 39.0
     assert high >= 41.0
+
+
+def test_half_a_row_counts_where_the_number_of_rows_is_known():
+    """Between the two middle rows every value is a median, so an interval of the rows is shorter on each side."""
+    private = spans(38.0, 39.7, 41.0, None)
+    even, odd = replace(private, exact=True), replace(private, exact=True, rows=np.full((1, 1), 8001.0))
+    assert ends(private)[0] < ends(even)[0] < ends(even)[1] < ends(private)[1]
+    assert ends(odd) == pytest.approx(ends(private))
+    assert ends(even, population=True) == ends(private, population=True)
+    last = replace(private, exact=True, levels=(0.9,), rows=np.full((1, 1), 8001.0))  # the rank 7200.9 is row 7201
+    low, high = np.subtract(ends(last), ends(replace(last, exact=False)))
+    assert low < 0.0
+    assert high < 0.0
 
 
 def test_a_step_is_not_believed_where_draws_are_too_close_for_it():

@@ -27,7 +27,8 @@ from discreet.statistics.extremes import Extreme, max, min  # noqa: A004  # as i
 from discreet.statistics.means import GeometricMean, Mean, geometric_mean, mean, trimmed_mean
 from discreet.statistics.modes import MostFrequent, mode
 from discreet.statistics.proportions import Proportion, proportion
-from discreet.statistics.quantiles import Quantile, interquartile_range, median, quantile, quantiles
+from discreet.statistics.quantile_answers import Quantile
+from discreet.statistics.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.statistics.robust.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.robust.perturbed_histogram import lei_bins
 from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence

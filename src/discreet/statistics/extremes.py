@@ -28,7 +28,8 @@ from discreet.door import Declarations
 from discreet.guarantees import BoundedRangeLoss
 from discreet.noise import Bits
 from discreet.statistics.groups import By
-from discreet.statistics.quantiles import INTERVALS, AnyQuantileRequest, Quantile
+from discreet.statistics.quantile_answers import Quantile
+from discreet.statistics.quantiles import INTERVALS, AnyQuantileRequest
 from discreet.statistics.request import Request, planning_rows, statistic
 
 Array = NDArray[np.float64]

@@ -13,6 +13,12 @@ that was drawn between earlier ones, in the tree of several quantiles, has also 
 R is then a sum of Laplace variables with known coefficients. Of the h rows between v and x₊ not exactly λh lie below
 that point, but a binomial number; its variance h·λ·|1 − λ| is added, as that of a normal variable.
 
+**Ranks are whole numbers.** A draw lies anywhere between two neighbouring rows, in the middle on average. Let the i-th
+row have the rank i − ½. Then the quantile of the rows is not one rank q·n, but all from ⌈q·n⌉ − ½ to ⌊q·n⌋ + ½, and an
+interval holds it if it has one of them. So where the number of rows is public, λh above is λh + q·n − ⌈q·n⌉ + ½, and
+likewise below. For the median of an even number of rows that is half a row more on either side, which counts where
+noise is a few rows; for that of an odd number it is nothing.
+
 **For the population** the rank of its quantile among n rows is q·n plus a variable of variance n·q(1 − q), which is
 added as a normal one. With persons of up to m rows it is m·n·q(1 − q) at most (``population``); weights in [0, 1] can
 only make it smaller.
@@ -89,6 +95,8 @@ class QuantileSpans:
         The step that a count of multiples found, in the column's own units.
     log : bool
         Whether the column has logarithms.
+    exact : bool
+        Whether ``rows`` is the number of rows itself, none of which has a weight.
     """
 
     values: Array
@@ -104,6 +112,7 @@ class QuantileSpans:
     candidates: int
     rounding: float | None = None
     log: bool = False
+    exact: bool = False
 
     def interval(self, level: float, *, population: bool) -> tuple[Array, Array]:
         """Return both ends for each quantile, of shape (groups, sorted levels)."""
@@ -129,18 +138,18 @@ class QuantileSpans:
         spacing = max(abs(down + up) / (2.0 * reach), (most - least) / self.candidates)  # where rows are equal, a step
         if math.log((most - least) / spacing) + SURE > rows * min(q, 1.0 - q) / max(scales, default=0.0) or not scales:
             return least, most
-        spread = self.clusters * rows * q * (1.0 - q) if population else 0.0
-        factor = span_factor(scales, float(self.end_scales[place]), reach, spread, level)
-        if down + up > FAR * (most - least):
-            factor = max(factor, 1.0)
         if down < 0.0 and up < 0.0:
             return least, most
-        if factor > 1.0:
+        spread = self.clusters * rows * q * (1.0 - q) if population else 0.0
+        whole = self.exact and not population and step is None and rounding is None
+        slacks = rank_slacks(q * rows) if whole else (0.0, 0.0)
+        factors = [span_factor(scales, float(self.end_scales[place]), reach, spread, level, one) for one in slacks]
+        if down + up > FAR * (most - least):
+            factors = [max(factor, 1.0) for factor in factors]
+        if max(factors) > 1.0:
             steps = (step or 0.0, step or 0.0) if rounding is None else rounding.steps_from(v)
             down, up = (side if side < 0.0 else max(side, one) for side, one in zip((down, up), steps, strict=True))
-        wider = max(factor, 1.0)
-        low = v - (max(-down, up) * wider if down < 0.0 else down * (wider if down > LOPSIDED * up else factor))
-        high = v + (max(-up, down) * wider if up < 0.0 else up * (wider if up > LOPSIDED * down else factor))
+        low, high = v - _distance(factors[0], down, up), v + _distance(factors[1], up, down)
         return (low, high) if rounding is None else (rounding.before(low), rounding.after(high))
 
     def _rounding(self, group: int, place: int) -> Multiples | None:
@@ -210,8 +219,27 @@ class Multiples:
         return math.log(max(own, SMALLEST)) if self.log else own
 
 
+def _distance(factor: float, side: float, other: float) -> float:
+    """Return how far an end is from v, from the distances of x₋ and x₊: that on its own side, and the other."""
+    if side < 0.0:
+        return max(-side, other) * max(factor, 1.0)
+    return side * (max(factor, 1.0) if side > LOPSIDED * other else factor)
+
+
+def rank_slacks(place: float) -> tuple[float, float]:
+    """Return by how many rows an interval below and above may miss the rank q·n and hold the quantile all the same.
+
+    >>> rank_slacks(100.0), rank_slacks(100.5), [round(one, 2) for one in rank_slacks(90.9)]
+    ((0.5, 0.5), (0.0, 0.0), [-0.4, 0.4])
+    """
+    place = float(round(place)) if abs(place - round(place)) < 1e-9 * max(place, 1.0) else place  # 0.9·10 is 9
+    return math.floor(place) + 0.5 - place, place - math.ceil(place) + 0.5
+
+
 @lru_cache(maxsize=4096)
-def span_factor(scales: tuple[float, ...], end_scale: float, reach: float, variance: float, level: float) -> float:
+def span_factor(
+    scales: tuple[float, ...], end_scale: float, reach: float, variance: float, level: float, slack: float = 0.0
+) -> float:
     """Return λ of the module.
 
     Parameters
@@ -223,6 +251,8 @@ def span_factor(scales: tuple[float, ...], end_scale: float, reach: float, varia
     variance : float
         That of the rank by sampling; 0 for the quantile of the rows.
     level : float
+    slack : float
+        By how many rows the interval may miss its rank.
 
     Examples
     --------
@@ -231,10 +261,10 @@ def span_factor(scales: tuple[float, ...], end_scale: float, reach: float, varia
     """
 
     def misses(factor: float) -> bool:
-        own = [abs(1.0 - factor) * scale for scale in scales] + [factor * end_scale]
+        own = [scale for scale in (*(abs(1.0 - factor) * one for one in scales), factor * end_scale) if scale > 0.0]
         normal = math.sqrt(variance + reach * factor * abs(1.0 - factor))
-        tail = laplace_normal_tail([one for one in own if one > 0.0], normal, factor * reach)
-        return float(tail) > 1.0 - level
+        beyond = factor * reach + slack
+        return beyond < 0.0 or float(laplace_normal_tail(own, normal, beyond)) > 1.0 - level
 
     if misses(LARGEST):
         return LARGEST

@@ -413,7 +413,7 @@ class Statistic(Answer):
             shown = _round_values(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
         labels = [self.groups, getattr(self, "labels", None), getattr(self, "bin_labels", None)]
-        labelled = any(one is not None for one in labels) and np.size(self.value) > 0
+        labelled = any(one is not None for one in labels) and np.ndim(self.value) > 0 and np.size(self.value) > 0
         shown = _show_first(self.to_dict(), MOST_SHOWN) if labelled else super()._shown()
         if self._kind == "amount" or kinds <= {"linear"}:
             return shown

@@ -27,7 +27,7 @@ from discreet.inference.quantiles.share_tree import ShareTree
 from discreet.queries.ranks.column_steps import FINEST, Scale
 from discreet.queries.ranks.quantile_queries import TIE_BITS
 from discreet.statistics import Quantile
-from discreet.statistics.quantiles import QuantileRange
+from discreet.statistics.quantile_answers import QuantileRange
 
 Array = NDArray[np.float64]
 
