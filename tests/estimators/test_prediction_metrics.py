@@ -82,7 +82,7 @@ def test_without_noise_it_is_what_scikit_learn_has(name, metric, relation):
     assert (result.grid_error > 0.0) == (metric == "auc")
     assert result.grid_error < 0.04
     low, high = result.interval(0.95)
-    assert np.all(low <= np.maximum(result.value, 0.0))
+    assert np.all(low <= result.value)
     assert np.all(np.asarray(result.value) <= high)
     assert len([result.release]) == 1
     assert metric in repr(result)
@@ -242,16 +242,33 @@ def test_an_interval_of_r2_is_not_much_wider_than_its_noise(relation):
     assert np.median(widths) < 8.0 * spread  # 4 are expected; 12 runs tell the spread within a factor of 2
 
 
+def test_counts_of_a_confusion_matrix_lie_in_their_intervals():
+    """Also those that noise makes negative; whole ones are not."""
+    released = scored("three", "confusion", epsilon=0.005)
+    whole = released.whole()
+    assert released.value.min() < 0.0
+    assert whole.value.min() >= 0.0
+    assert (whole.value == np.rint(whole.value)).all()
+    for one in (released, whole):
+        low, high = one.interval(0.95)
+        assert (low <= one.value).all()
+        assert (one.value <= high).all()
+        assert one.release is released.release
+
+
 def test_a_private_metric_behaves_like_an_answer():
     accuracy, confusion = (scored("logistic", metric, epsilon=1.0) for metric in ("accuracy", "confusion"))
     low, high = accuracy.interval(0.95)
     assert float(accuracy) == accuracy.value
     assert f"{accuracy:.2f}" == f"{accuracy.value:.2f}"
-    assert f"in [{low:.4g}, {high:.4g}]" in repr(accuracy)
+    assert f"({low:.4g} to {high:.4g} at 95 %, noise alone)" in repr(accuracy)
     assert accuracy.to_frame().columns.tolist() == ["metric", "value", "low", "high"]
     frame = confusion.to_frame()
     assert frame["value"].tolist() == confusion.value.ravel().tolist()
     assert [*zip(frame["class"], frame["predicted"], strict=True)][1] == (confusion.classes[0], confusion.classes[1])
     assert "<table>" in confusion._repr_html_()
+    assert "95 % intervals of the noise" in confusion._repr_html_()
+    with pytest.raises(TypeError, match="whole: metric='accuracy'"):
+        accuracy.whole()
     with pytest.raises(TypeError, match="several numbers"):
         float(confusion)

@@ -3,7 +3,7 @@
 Each metric is computed from one release (``queries.models.prediction_queries``), and its interval from the known noise
 of that release. An interval is about these rows, clipped to their bounds, and not about how they were sampled.
 
-- *Confusion matrix*: a count for each class and prediction, each ± the half-width of the noise.
+- *Confusion matrix*: a count for each class and prediction, each ± the half-width of the noise, and at least 0.
 - *Accuracy*: the sum of its diagonal over the number of rows. Where that number is private, the interval has each of
   the two sums in an interval of its own, at half of the error probability.
 - *AUC*: the probability that a row of the second class has a higher score than one of the first, equal scores counting
@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ from discreet.queries.question import Query, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.given_data import is_stored
 from discreet.records.indicator_reading import indicator_columns
+from discreet.statistics.counts import count_interval, round_counts
+from discreet.statistics.statistic_plots import interval_text
 
 Array = NDArray[np.float64]
 
@@ -123,9 +125,24 @@ class PrivateMetric:
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
 
+    def whole(self) -> Self:
+        """Return a confusion matrix as whole counts that are not negative, with whole ends; this costs nothing.
+
+        ``release`` has the counts as they were released. Where many of them are added up, add those.
+        """
+        noise = self.release.noise
+        if not np.ndim(self.value) or noise is None:
+            raise TypeError(f"whole: metric={self.metric!r} is no count; it is for metric='confusion'")
+        measured = self.release["counts"]
+        value = round_counts(measured)
+        return replace(
+            self, value=value, _interval=lambda level: count_interval(value, measured, noise.half_width(level))
+        )
+
     def _repr_html_(self) -> str:
-        """Return it for a notebook."""
-        return format_html(f"private {self.metric}", self.table(), [self._cost])
+        """Return it for a notebook: its numbers, what their intervals are about, which rows, and what it cost."""
+        about = [] if self.which_rows is None else [f"from {self.which_rows}"]
+        return format_html(f"private {self.metric}", self.table(), [*about, interval_text(0.95, "rows"), self._cost])
 
     @property
     def _cost(self) -> str:
@@ -137,9 +154,10 @@ class PrivateMetric:
             shown = ", ".join(f"{row['class']} as {row['predicted']} {row['value']:.0f}" for row in rows)
         else:
             (row,) = rows
-            shown = f"{row['value']:.4g} in [{row['low']:.4g}, {row['high']:.4g}]"
+            shown = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g} at 95 %, noise alone)"
         bins = f" (± {self.grid_error:.2g} by the bins of the score)" if self.grid_error else ""
-        return f"<private {self.metric}: {shown}{bins}, {self._cost}>"
+        about = "" if self.which_rows is None else f", from {self.which_rows}"
+        return f"<private {self.metric}: {shown}{bins}{about}: {self._cost}>"
 
 
 def private_metric(
@@ -317,11 +335,7 @@ def _confusion(query: Any, release: Release) -> Answered:
     counts, noise = release["counts"].copy(), release.noise
     assert noise is not None
 
-    def interval(level: float) -> tuple[Array, Array]:
-        half = noise.half_width(level)
-        return np.maximum(counts - half, 0.0), np.maximum(counts + half, 0.0)
-
-    return counts, 0.0, interval
+    return counts, 0.0, lambda level: count_interval(counts, None, noise.half_width(level))
 
 
 def _accuracy(query: Any, release: Release) -> Answered:
