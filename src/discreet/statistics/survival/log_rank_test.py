@@ -23,6 +23,7 @@ from discreet.noise import Bits
 from discreet.statistics.groups import By
 from discreet.statistics.hypothesis_tests import HypothesisTest
 from discreet.statistics.request import Request, statistic, unwrap
+from discreet.statistics.statistic_plots import interval_text
 from discreet.statistics.survival.life_table import LifeTable
 from discreet.statistics.survival.rank_comparison import RankComparison
 from discreet.statistics.survival.survival_curves import EventRequest, check_limit
@@ -124,10 +125,10 @@ class LogRank(HypothesisTest):
         ]
 
     def _shown(self) -> str:
-        ends = (np.atleast_1d(one).tolist() for one in (self.value, *self.interval()))
+        ends = (np.atleast_1d(one).tolist() for one in (self.value, *self.interval(self._level)))
         several = zip(self._differences, *ends, strict=True)
         means = ", ".join(f"{name} {value:.4g} in [{low:.4g}, {high:.4g}]" for name, value, low, high in several)
-        shown = f"restricted means until {self.until:.6g}: {means}"
+        shown = f"restricted means until {self.until:.6g}: {means}; {interval_text(self._level, self.interval_of)}"
         return f"{self._test}; {shown}" if len(self.compared) == 2 else shown
 
     @property

@@ -86,7 +86,7 @@ class RestrictedMean:
     def __repr__(self) -> str:
         ends = zip(*(np.atleast_1d(one).tolist() for one in (self.value, *self.interval())), strict=True)
         shown = ", ".join(f"{value:.6g} in [{low:.6g}, {high:.6g}]" for value, low, high in ends)
-        return f"<restricted mean until {self.until:.6g}: {shown}>"
+        return f"<restricted mean until {self.until:.6g}: {shown}; {interval_text(0.95, 'rows')}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,7 +200,8 @@ class Survival(Statistic):
         shown = [f"{one:.3g} in [{least:.3g}, {most:.3g}]" for one, least, most in ends]
         if self.groups is not None:
             shown = [f"{label_text(label)} {one}" for label, one in zip(self.groups, shown, strict=True)]
-        return f"survival of {self.columns[0]} at {self.edges[-1]:.6g}: {', '.join(shown)}"
+        about = interval_text(self._level, self.interval_of)
+        return f"survival of {self.columns[0]} at {self.edges[-1]:.6g}: {', '.join(shown)}; {about}"
 
     def _are_drowned(self, low: Any, high: Any) -> Any:
         """Return for each edge whether noise has drowned the curve there.
