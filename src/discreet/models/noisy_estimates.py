@@ -95,7 +95,7 @@ def shrink_means(
         v_k and A_k = LLᵀ: the noise of a mean has the variance v_k in each of the coordinates L⁻¹x.
     caution : float
     """
-    centre = weights @ means  # Σ w_k m_k
+    centre, d = weights @ means, means.shape[1]  # Σ w_k m_k
     differences = (means - centre) @ whitening.T  # W(m_k − centre)
-    noises = variances * np.array([np.trace(whitening @ frame @ whitening.T) for frame in frames])  # v_k·tr(WA_kWᵀ)
-    return centre, differences, shrinkage_factor(noises, (differences**2).sum(axis=1), means.shape[1], caution)
+    own = np.array([np.linalg.solve(np.linalg.cholesky(f), m - centre) for f, m in zip(frames, means, strict=True)])
+    return centre, differences, shrinkage_factor(d * variances, (own**2).sum(axis=1), d, caution)
