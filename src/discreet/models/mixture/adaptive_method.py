@@ -150,7 +150,7 @@ class Adaptive(MixturePlan):
         first = min(int(np.searchsorted(parts, COARSE * (1.0 - 1e-9))) + 1, len(shares) - 1)
         for several in (shares[:first], shares[first:]):
             mixture = self.mixture(base, rows, self.count, math.fsum(several), 2)
-            mixture = replace(mixture, clipping=mixture.clipping.at_least(LEAST_REACH))
+            mixture = replace(mixture, apart=True, clipping=mixture.clipping.at_least(LEAST_REACH))
             asked = [measure(mixture.query(pool, space)) for measure in islice(measures, len(several))]
             pool = mixture.maximize(pool, mean_release(asked)).widened
             releases += asked

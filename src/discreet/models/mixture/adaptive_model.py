@@ -144,6 +144,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         The total number of steps; the last one shrinks fully.
     narrowest : float
         Lower limit on the eigenvalues of covariances before the last step.
+    apart : bool
+        Whether earlier releases have shown already that the components are apart.
     """
 
     count: int
@@ -153,6 +155,7 @@ class AdaptiveMixture(MomentModel[Pool]):
     weights: tuple[float, float, float]
     steps: int
     narrowest: float = SMALLEST
+    apart: bool = False
     name: str = "adaptive mixture"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
@@ -169,8 +172,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         Where the components are apart, more can be said of their covariances: sizes are shrunk to their mean before
         clipping is undone, and the shared covariance to ``_closest_shape``.
         """
-        pool = self._with_release(params, release, apart=False)
-        return self._with_release(params, release, apart=True) if pool.is_apart else pool
+        pool = self._with_release(params, release, apart=self.apart)
+        return self._with_release(params, release, apart=True) if pool.is_apart and not self.apart else pool
 
     def _with_release(self, params: Pool, release: Release, *, apart: bool) -> Pool:
         gain, k = forgetting_gain(params.step), params.components.count  # g = t^(−0.6)

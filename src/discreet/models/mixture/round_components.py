@@ -76,7 +76,7 @@ class RoundComponents:
         scales = 1.0 / np.sqrt(np.diag(self.base.covariances[0]))
         whole = d / float((np.diag(first) * scales**2).sum())
         base = Components(np.ones(1), self.base.means, first[None] * whole)
-        model = AdaptiveMixture(count, base, clipping, shape, weights, 2)
+        model = AdaptiveMixture(count, base, clipping, shape, weights, 2, apart=True)
         pool = model.maximize(Pool.empty(self.start), measure(model.query(Pool.empty(self.start), space)))
         found = pool.components
         volumes = np.linalg.slogdet(found.covariances)[1]
