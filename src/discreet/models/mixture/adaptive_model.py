@@ -283,13 +283,12 @@ class AdaptiveMixture(MomentModel[Pool]):
     def _shrink_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
         """Return means shrunk to their common centre, and their scatter in the coordinates of the base.
 
-        With u_k the whitened difference of a mean from the centre and f_k its shrinkage factor, the scatter is
-        Σ w_k f_k² u_k u_kᵀ.
+        Shrinkage is by lengths in the components' own coordinates. With u_k the difference of a mean from the centre in
+        those of the base and f_k its shrinkage factor, the scatter is Σ w_k f_k² u_k u_kᵀ.
         """
-        centre, differences, factors = shrink_means(
-            pool.means, weights, self.base.whitening[0], pool.mean_noise, pool.frames, MEAN_CAUTION
-        )
-        shrunk = factors[:, None] * differences
+        own = np.linalg.inv(np.linalg.cholesky(pool.frames))
+        centre, factors = shrink_means(pool.means, weights, own, pool.mean_noise, pool.frames, MEAN_CAUTION)
+        shrunk = factors[:, None] * ((pool.means - centre) @ self.base.whitening[0].T)
         between = np.einsum("k,ki,kj->ij", weights, shrunk, shrunk)  # Σ w_k f_k² u_k u_kᵀ
         if pool.step < self.steps:
             factors = np.maximum(factors, LEAST_MEAN_FACTOR)

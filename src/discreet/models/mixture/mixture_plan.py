@@ -33,8 +33,8 @@ MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
-# Noise of a centre, relative to the spread of its cluster, above which there is no search: for each component beyond two,
-# as a start without a search is the less likely to have one near each cluster
+# Noise of a centre, relative to the spread of its cluster, above which there is no search: so much for each component
+# beyond two, as a start without a search is then less likely to have one near each cluster
 BLIND, MOST_BLIND = 0.16, 1.0
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4; or
 # above 0.35 if it also chooses K. It has twice the share of a search, and few steps follow
