@@ -32,6 +32,7 @@ from discreet.records import Ball, Box
 __all__ = ["Adaptive"]
 
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
+LARGER = 0.5  # share of the steps of phase 2 from which on steps are larger where components are apart
 FIRST_STEPS = 0.2  # share of the steps of phase 2 for sizes, where the look comes after phase 1
 COARSE, LEAST_REACH = 0.3, 1.5  # share of what is left for the coarse one of two measurements; least R²/d of both
 
@@ -244,7 +245,7 @@ class Adaptive(MixturePlan):
 
         moves, done, several = {round(part * steps) for part in MOVES}, 0, 1
         while done < steps:
-            several = 2 * several if done >= max(moves) and pool.is_apart else 1
+            several = 2 * several if done >= round(LARGER * steps) and pool.is_apart else 1
             if several > 1 and steps - done < 2 * several:  # the rest would be a smaller one
                 several = steps - done
             mixture = self.mixture(base, rows, start.count, several * share, steps)

@@ -105,8 +105,10 @@ class Pool:
     @property
     def is_apart(self) -> bool:
         """Whether nearly every row is known to be of one component, by Bhattacharyya's bound, as far as noise shows."""
+        if len(self.counts) == 1 or not np.isfinite(self.mean_noise).all():  # nothing is known yet of one that moved
+            return False
         parts = self.widened.components
-        return parts.count > 1 and float(bhattacharyya(parts.weights, parts.means, parts.covariances)) <= APART
+        return float(bhattacharyya(parts.weights, parts.means, parts.covariances)) <= APART
 
     @property
     def widened(self) -> Pool:
