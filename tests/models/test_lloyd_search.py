@@ -105,7 +105,7 @@ def test_the_search_is_paid_from_the_same_budget():
     assert [plan(3.0, count).search_steps for count in (1, 2, 5, 20)] == [0, 5, 7, 10]
     assert plan(1e-4).search_steps == 0  # one Gaussian is all that can be seen
     assert plan(0.05).search_steps == 0 < plan(0.5).search_steps  # noise would hide the clusters
-    public = plan(0.3, 12, 6, 10_000)
+    public = plan(0.3, 12, 6, 8_000)
     unknown = replace(public, size=PublicSize(None, False))
     assert public.search_steps == 0 < unknown.search_steps  # there may be more rows
 

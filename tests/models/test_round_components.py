@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from discreet.door.release import simulate
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_estimates import shrink_means
 from discreet.models.noisy_sums import mean_release
 from discreet.noise import GaussianNoise
 from discreet.queries.moments.clipped_moments import SHAPES
@@ -135,3 +136,41 @@ def test_the_mean_of_releases_has_the_noise_of_all_of_them():
     both = mean_release([one, two])
     assert both["sum"] == pytest.approx([4.6])  # weights 1/9 and 1
     assert both.noise.variance == pytest.approx(0.9)
+
+
+def test_far_clusters_are_not_drawn_together_by_the_noise_of_their_means():
+    """Two means at ±5 whose noise is 0.3 a coordinate: nothing of 15 times 0.3² is explained by 5²."""
+    d, means = 15, np.zeros((2, 15))
+    means[:, 0] = -5.0, 5.0
+    frames, variances, weights = np.repeat(np.eye(d)[None], 2, axis=0), np.full(2, 0.09), np.full(2, 0.5)
+    _, factors = shrink_means(means, weights, np.eye(d), variances, frames, 0.0)
+    np.testing.assert_allclose(factors, 1.0 - d * 0.09 / 25.0)
+    _, own = shrink_means(means, weights, np.linalg.inv(np.linalg.cholesky(4.0 * frames)), variances, 4.0 * frames, 0.0)
+    np.testing.assert_allclose(own, 1.0 - d * 0.09 / (25.0 / 4.0))
+
+
+@pytest.mark.parametrize(("distance", "noise", "apart"), [(8.0, 0.0, True), (2.0, 0.0, False), (8.0, 15.0, False)])
+def test_components_are_apart_if_rows_tell_them_apart_in_spite_of_noise(distance, noise, apart):
+    frames = np.repeat(np.eye(2)[None], 2, axis=0)
+    two = Components(np.full(2, 0.5), np.array([[0.0, 0.0], [distance, 0.0]]), frames)
+    assert replace(Pool.empty(two), mean_noise=np.full(2, noise)).is_apart == apart
+
+
+def test_one_component_is_not_apart():
+    one = Components(np.ones(1), np.zeros((1, 2)), np.eye(2)[None])
+    assert not Pool.empty(one).is_apart
+
+
+@seeds_are_fine
+def test_clusters_that_are_apart_have_fewer_and_larger_steps():
+    """From half of the steps on each question is asked twice as often as the one before."""
+
+    def lengths(distance):
+        rng = np.random.default_rng(0)
+        rows = rng.standard_normal((20_000, 3)) + distance * rng.integers(0, 2, (20_000, 1))
+        model = dp.GaussianMixture(2, epsilon=1.0, bounds=(-30.0, 30.0), n_steps=12, random_state=0).fit(rows)
+        steps = [str(release.asked) for release in model.releases_[-12:]]
+        return [len(list(same)) for _, same in groupby(steps)]
+
+    assert lengths(0.0) == [1] * 12
+    assert lengths(12.0) == [1] * 6 + [2, 4]

@@ -82,20 +82,22 @@ def forgetting_gain(step: int) -> float:
 
 def shrink_means(
     means: Array, weights: Array, whitening: Array, variances: Array, frames: Array, caution: float
-) -> tuple[Array, Array, Array]:
-    """Return the common centre of means, their whitened differences from it, and a shrinkage factor for each.
+) -> tuple[Array, Array]:
+    """Return the common centre of means, and a shrinkage factor for each.
 
     Parameters
     ----------
     means : array of shape (K, d)
     weights : array of shape (K,)
-    whitening : array of shape (d, d)
-        W: the differences are W(m_k − centre), and their lengths decide the factors.
+    whitening : array of shape (d, d) or (K, d, d)
+        W: the lengths of W(m_k − centre) decide the factors. It should whiten rows of one component: in coordinates
+        that whiten all rows, clusters that are far apart seem near, and are shrunk by many of their own widths.
     variances, frames : arrays of shape (K,) and (K, d, d)
         v_k and A_k = LLᵀ: the noise of a mean has the variance v_k in each of the coordinates L⁻¹x.
     caution : float
     """
     centre = weights @ means  # Σ w_k m_k
-    differences = (means - centre) @ whitening.T  # W(m_k − centre)
-    noises = variances * np.array([np.trace(whitening @ frame @ whitening.T) for frame in frames])  # v_k·tr(WA_kWᵀ)
-    return centre, differences, shrinkage_factor(noises, (differences**2).sum(axis=1), means.shape[1], caution)
+    lengths = ((whitening @ (means - centre)[:, :, None]) ** 2).sum(axis=(1, 2))  # ‖W(m_k − centre)‖²
+    noise = whitening @ frames @ np.swapaxes(whitening, -1, -2)  # WA_kWᵀ
+    noises = variances * np.trace(noise, axis1=1, axis2=2)
+    return centre, shrinkage_factor(noises, lengths, means.shape[1], caution)

@@ -322,7 +322,7 @@ def shrink_classes(result: ClassEstimates, shape: Shape) -> Components:
     weights = result.rows / result.rows.sum()
     shared = _shared_covariance(result, shape, weights)
     whitening = np.linalg.inv(np.linalg.cholesky(shared))
-    centre, _, factors = shrink_means(result.means, weights, whitening, result.mean_noise, result.frames, 0.0)
+    centre, factors = shrink_means(result.means, weights, whitening, result.mean_noise, result.frames, 0.0)
     means = centre + factors[:, None] * (result.means - centre)
     if shape.name == "tied":
         covariances = np.repeat(shared[None], len(weights), axis=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from discreet.records import Ball, Box
 __all__ = ["Adaptive"]
 
 MOVES = 0.25, 0.5  # shares of the steps of phase 2 after which components that are not needed move
+LARGER = 0.5  # share of the steps of phase 2 from which on steps are larger where components are apart
 FIRST_STEPS = 0.2  # share of the steps of phase 2 for sizes, where the look comes after phase 1
 COARSE, LEAST_REACH = 0.3, 1.5  # share of what is left for the coarse one of two measurements; least R²/d of both
 
@@ -211,7 +212,8 @@ class Adaptive(MixturePlan):
         """Return the components after all steps of phase 2, and their releases; some move on the way (``move_spare``).
 
         More components than the budget was shared for, as a histogram may have chosen, suit fewer steps: each then asks
-        its question several times.
+        its question several times. Clusters that are apart need no more of EM after half of the steps: each question
+        is then asked twice as often as the one before.
 
         Parameters
         ----------
@@ -233,7 +235,7 @@ class Adaptive(MixturePlan):
             wanted = min(replace(self, count=start.count).default_steps(), steps)
             numbers = [steps // wanted + (step < steps % wanted) for step in range(wanted)]
             steps = wanted
-        mixture = self.mixture(base, rows, start.count, math.fsum(numbers) / steps * self.step_share, steps)
+        share = math.fsum(numbers) / steps * self.step_share
         sizes = iter(numbers)
 
         def measure(question: Question) -> Release:
@@ -241,12 +243,18 @@ class Adaptive(MixturePlan):
             releases.extend(asked)
             return mean_release(asked)
 
-        ends = sorted({round(part * steps) for part in (0.0, *MOVES, 1.0)})
-        for begin, end in pairwise(ends):
-            pool, _ = expectation_maximization(mixture, pool, space, [measure] * (end - begin))
-            if end < steps:
+        moves, done, several = {round(part * steps) for part in MOVES}, 0, 1
+        while done < steps:
+            several = 2 * several if done >= round(LARGER * steps) and pool.is_apart else 1
+            if several > 1 and steps - done < 2 * several:  # the rest would be a smaller one
+                several = steps - done
+            mixture = self.mixture(base, rows, start.count, several * share, steps)
+            question = mixture.query(pool, space)
+            release, done = mean_release([measure(question) for _ in range(several)]), done + several
+            pool = replace(mixture, steps=0 if done == steps else steps).maximize(pool, release)
+            if done in moves and done < steps:
                 pool = move_spare(pool, self.shape, rng)
-        return pool.components, releases
+        return (pool.widened if pool.is_apart else pool).components, releases
 
     def mixture(self, base: Components, rows: float, count: int, share: float, steps: int) -> AdaptiveMixture:
         """Return the model of some steps of EM.

@@ -10,7 +10,8 @@
    Twice on the way components that are not needed move to halve wide ones (``component_moves``).
 3. The parameters of the next step follow from the pool by shrinkage. Means are shrunk to their common centre. A shared
    covariance is shrunk to that of phase 1 minus the scatter of the means. Each component's covariance is shrunk to the
-   shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide.
+   shared one, its size and its shape separately. Eigenvalues stay above what their noise could hide. Where components
+   are apart, the shared covariance is a combination of a few known shapes, and later steps are fewer and larger.
 
 In what follows component k has the mean m, the covariance LLᵀ of the last step, and the coordinates z = L⁻¹(y − m), in
 which rows are clipped to the radius R: c(z) = z·min(1, R/‖z‖). N is its number of rows. The noise of its covariance
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
+from discreet.models.classes.bayes_error import bhattacharyya
 from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import WORTH, Clipping, Shape
 from discreet.models.noisy_estimates import Estimate, forgetting_gain, shrink_means, shrinkage_factor
@@ -57,6 +59,7 @@ NARROWER, MOST_EDGE = 2.5, 0.9  # of √(vd), by which an eigenvalue is below 1 
 MOST_FLOOR, MOST_SHARED = 0.6, 4.0  # largest lower limit and upper limit on eigenvalues of the shared covariance
 ANISOTROPY = 0.5  # coordinates in which centres start; 0: whitened ones, 1: the Gaussian's own
 TRIES = 3  # k-means runs, of which the best is taken
+APART = 0.05  # most that Bhattacharyya's bound may be for components that are apart
 FEW = 50  # largest number of components for which several tries pay off; more of them cover the Gaussian anyway
 
 
@@ -100,6 +103,14 @@ class Pool:
         )
 
     @property
+    def is_apart(self) -> bool:
+        """Whether nearly every row is known to be of one component, by Bhattacharyya's bound, as far as noise shows."""
+        if len(self.counts) == 1 or not np.isfinite(self.mean_noise).all():  # nothing is known yet of one that moved
+            return False
+        parts = self.widened.components
+        return float(bhattacharyya(parts.weights, parts.means, parts.covariances)) <= APART
+
+    @property
     def widened(self) -> Pool:
         """The pool with each covariance wider by the noise of its mean: rows are so much farther from where it seems.
 
@@ -136,8 +147,7 @@ class AdaptiveMixture(MomentModel[Pool]):
     narrowest : float
         Lower limit on the eigenvalues of covariances before the last step.
     apart : bool
-        Whether the components are clusters that are apart, measured in a few releases in which covariances are noise:
-        sizes are shrunk to their mean before clipping is undone, and the shared covariance to ``_closest_shape``.
+        Whether earlier releases have shown already that the components are apart.
     """
 
     count: int
@@ -159,14 +169,22 @@ class AdaptiveMixture(MomentModel[Pool]):
         return ClippedMoments(params.components, self.clipping.radius, self.weights, self.shape.name)
 
     def maximize(self, params: Pool, release: Release) -> Pool:
-        """Return the pool with one more release, and the parameters that follow from it."""
+        """Return the pool with one more release, and the parameters that follow from it.
+
+        Where the components are apart, more can be said of their covariances: sizes are shrunk to their mean before
+        clipping is undone, and the shared covariance to ``_closest_shape``.
+        """
+        pool = self._with_release(params, release, apart=self.apart)
+        return self._with_release(params, release, apart=True) if pool.is_apart and not self.apart else pool
+
+    def _with_release(self, params: Pool, release: Release, *, apart: bool) -> Pool:
         gain, k = forgetting_gain(params.step), params.components.count  # g = t^(−0.6)
         new = Estimate(released_counts(release), noise_std(release, "counts") ** 2)
         squared_change = float(((new.value - params.counts) ** 2).sum())  # ‖n' − n‖², of noise K·v'
         count_gain = max(gain, shrinkage_factor(new.variance * k, squared_change, k))
         counts, count_noise = Estimate(params.counts, params.count_noise).pool(new, count_gain)
         rows = rows_to_divide_by(counts, count_noise, release)
-        estimates = enumerate(self._estimates(params, release, rows))
+        estimates = enumerate(self._estimates(params, release, rows, apart=apart))
         each = [self._pool(params, k, mean, covariance, gain) for k, (mean, covariance) in estimates]
         means, mean_noise, covariances, covariance_noise, frames = map(np.array, zip(*each, strict=True))
         pool = Pool(
@@ -175,11 +193,13 @@ class AdaptiveMixture(MomentModel[Pool]):
         )  # fmt: skip
         weights = rows / rows.sum()  # w_k
         centres, between = self._shrink_means(pool, weights)
-        shared = self._shared_factor(pool, weights, between)
+        shared = self._shared_factor(pool, weights, between, apart=apart)
         shrunk = np.array([self._shrink_covariance(pool, k, shared) for k in range(len(weights))])
         return replace(pool, components=Components(weights, clip_to_ball(centres), shrunk))
 
-    def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[tuple[Estimate, Estimate]]:
+    def _estimates(
+        self, params: Pool, release: Release, rows: Array, *, apart: bool
+    ) -> Iterator[tuple[Estimate, Estimate]]:
         """Yield the mean and covariance of each component from one release, in the coordinates of the unit ball.
 
         Clipping is undone. The variances are those of white noise in the component's own coordinates z = L⁻¹(y − m).
@@ -197,7 +217,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         if not tied:
             outers = outers - hidden[:, None, None] * np.eye(shape.dimension)
         spreads = np.array([shape.restrict(second - outer) for second, outer in zip(seconds, outers, strict=True)])
-        if self.apart:
+        if apart:
             spreads = self._shrink_traces(spreads, second_noise / per)
         for k, factor in enumerate(components.factors):
             # h = R·E[c/R]/β₁, C, and its mean diagonal entry s
@@ -265,19 +285,18 @@ class AdaptiveMixture(MomentModel[Pool]):
     def _shrink_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
         """Return means shrunk to their common centre, and their scatter in the coordinates of the base.
 
-        With u_k the whitened difference of a mean from the centre and f_k its shrinkage factor, the scatter is
-        Σ w_k f_k² u_k u_kᵀ.
+        Shrinkage is by lengths in the components' own coordinates. With u_k the difference of a mean from the centre in
+        those of the base and f_k its shrinkage factor, the scatter is Σ w_k f_k² u_k u_kᵀ.
         """
-        centre, differences, factors = shrink_means(
-            pool.means, weights, self.base.whitening[0], pool.mean_noise, pool.frames, MEAN_CAUTION
-        )
-        shrunk = factors[:, None] * differences
+        own = np.linalg.inv(np.linalg.cholesky(pool.frames))
+        centre, factors = shrink_means(pool.means, weights, own, pool.mean_noise, pool.frames, MEAN_CAUTION)
+        shrunk = factors[:, None] * ((pool.means - centre) @ self.base.whitening[0].T)
         between = np.einsum("k,ki,kj->ij", weights, shrunk, shrunk)  # Σ w_k f_k² u_k u_kᵀ
         if pool.step < self.steps:
             factors = np.maximum(factors, LEAST_MEAN_FACTOR)
         return centre + factors[:, None] * (pool.means - centre), between  # centre + f_k(m_k − centre)
 
-    def _shared_factor(self, pool: Pool, weights: Array, between: Array) -> Array:
+    def _shared_factor(self, pool: Pool, weights: Array, between: Array, *, apart: bool) -> Array:
         """Return S, with SSᵀ the covariance to which those of the components are shrunk.
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
@@ -290,7 +309,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), NARROWEST, 1.0)
         factor = self.base.factors[0] @ np.linalg.cholesky(expected)  # F
         precision, noises = self._precision(pool, weights, factor)
-        if self.apart:
+        if apart:
             factor = np.asarray(np.linalg.cholesky(self._closest_shape(pool, precision, factor @ factor.T)))
             noises = self._precision(pool, weights, factor)[1]
         whiten = np.linalg.inv(factor)

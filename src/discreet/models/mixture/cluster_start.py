@@ -55,8 +55,8 @@ def start_at_clusters(
     start = found.components(search.scales, found.spreads)
     errors = (search.center_noise * found.radii(search.center_noise) / found.counts) ** 2 / d  # of a coordinate, in v
     frames = np.broadcast_to(np.diag(search.scales**2), (start.count, d, d))
-    centre, apart, factors = shrink_means(start.means, start.weights, base.whitening[0], errors, frames, CAUTION)
-    shrunk = factors[:, None] * apart  # in the coordinates of the base
+    centre, factors = shrink_means(start.means, start.weights, np.diag(1.0 / search.scales), errors, frames, CAUTION)
+    shrunk = factors[:, None] * ((start.means - centre) @ base.whitening[0].T)  # in the coordinates of the base
     within = clip_eigenvalues(np.eye(d) - (start.weights[:, None] * shrunk).T @ shrunk, NARROWEST, 1.0)
     shared = base.factors[0] @ within @ base.factors[0].T
     start = replace(start, covariances=np.repeat(shared[None], start.count, axis=0))

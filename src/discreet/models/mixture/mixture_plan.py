@@ -33,9 +33,9 @@ MOST_PERMITTED = 64
 HOPELESS = 0.2  # squared error of its mean above which a component is dominated by noise
 
 SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
-# Noise of a centre, relative to the spread of its cluster, above which there is no search: 0.16 up to four components,
-# and more with more of them, as a start without a search is then less likely to have one near each cluster
-BLIND, USUAL_COUNT, MOST_BLIND = 0.16, 4.0, 0.6
+# Noise of a centre, relative to the spread of its cluster, above which there is no search: so much for each component
+# beyond two, as a start without a search is then less likely to have one near each cluster
+BLIND, MOST_BLIND = 0.16, 1.0
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4; or
 # above 0.35 if it also chooses K. It has twice the share of a search, and few steps follow
 FEW_COLUMNS, FEW, MOST_LLOYD_ERROR, MOST_CHOOSING_ERROR = 3, 4, 0.4, 0.35
@@ -281,7 +281,7 @@ class MixturePlan(Method[Components]):
             return 0
         if self.has_histogram:
             return 1
-        limit = min(BLIND * max(self.count / USUAL_COUNT, 1.0), MOST_BLIND) if self.size.units else math.inf
+        limit = min(BLIND * max(self.count - 2, 1), MOST_BLIND) if self.size.units else math.inf
         return 0 if self._lloyd_error > limit else usual_steps(self.count)
 
     @property

@@ -53,6 +53,7 @@ Array = NDArray[np.float64]
 Weights = tuple[float, float, float]
 
 SCALES = np.geomspace(1e-4, 4.0, 400)  # of s in ``Clipping.undo``; at larger s clipping leaves too little to see
+LEAST_COUNT = 0.05  # a² of a single Gaussian: where noise is large, its size depends on the count
 WORTH = 0.1  # nats a dimension that a component's own covariance gains over the shared one, at most
 
 
@@ -219,7 +220,7 @@ def moment_weights(clipping: Clipping, shape: Shape, neighbors: Neighbors, *, co
     1.0
     """
     count, first, second = noise_costs(clipping, shape)
-    a2 = np.geomspace(0.002, 0.5, 60)[None, :] if counted else np.zeros((1, 1))
+    a2 = np.geomspace(LEAST_COUNT, 0.5, 40)[None, :] if counted else np.zeros((1, 1))
     b2 = np.geomspace(0.002, 0.9, 200)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)
     squared = 2.0 - 2.0 * _least(a2, b2, c2, shape) if neighbors is Neighbors.REPLACE_ONE else np.ones_like(c2)
