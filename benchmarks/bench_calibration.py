@@ -6,6 +6,7 @@
     python benchmarks/bench_calibration.py objective  the same (noise in the objective, the default)
     python benchmarks/bench_calibration.py svc        the same labels, from support vectors
     python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
+    python benchmarks/bench_calibration.py table      a fitted mixture of two components over numbers and categories
     python benchmarks/bench_calibration.py shares     a cross-tab of two columns of categories
     python benchmarks/bench_calibration.py regression a fitted linear regression
     python benchmarks/bench_calibration.py axes       fitted principal components
@@ -213,7 +214,7 @@ def mean(i: int) -> Fates:
 
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
 
-FITTED_ROWS = {"logistic": 1000, "objective": 4000, "mixture": 2000, "regression": 2000, "axes": 2000, "centres": 2000}
+FITTED_ROWS = {"logistic": 1000, "objective": 4000, "mixture": 2000, "table": 4000, "regression": 2000, "axes": 2000, "centres": 2000}
 
 
 def labels(i: int, kind: type, **given: Any) -> Fates:
@@ -264,6 +265,42 @@ def mixture(i: int) -> Fates:
                 continue
             result[f"{name} {''.join(map(str, at))}"] = fate
     return {"dp.infer": result}
+
+
+def table_mixture(i: int) -> Fates:
+    rng, n = np.random.default_rng([11, i]), FITTED_ROWS["table"]
+    weight, angle = rng.uniform(0.3, 0.7), rng.uniform(0.0, math.pi)
+    weights = np.array([weight, 1.0 - weight])
+    apart = rng.uniform(1.8, 2.5) * np.array([math.cos(angle), math.sin(angle)])
+    means = rng.normal(0.0, 0.5, 2) + np.array([apart, -apart])
+    roots = np.linalg.cholesky([np.cov(rng.normal(size=(2, 12))) for _ in weights])
+    wards, sexes = rng.dirichlet(np.full(3, 2.0), 2), rng.dirichlet(np.full(2, 2.0), 2)
+    label = rng.choice(2, n, p=weights)
+    X = means[label] + np.einsum("nij,nj->ni", roots[label], rng.normal(size=(n, 2)))
+    ward = (rng.uniform(size=(n, 1)) > np.cumsum(wards, axis=1)[label, :-1]).sum(axis=1)
+    sex = (rng.uniform(size=n) > sexes[label, 0]) * 1
+    frame = {"x": X[:, 0], "y": X[:, 1], "ward": np.array(["a", "b", "c"])[ward], "sex": np.array(["f", "m"])[sex]}
+    number = dp.Number(-8, 8)
+    schema = dp.Schema(
+        {"x": number, "y": number, "ward": dp.Category(["a", "b", "c"]), "sex": dp.Category(["f", "m"])}
+    )
+    fitted = dp.TableMixture(2, epsilon=2.0, delta=1e-5, schema=schema, random_state=i).fit(pd.DataFrame(frame))
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    order = linear_sum_assignment(np.linalg.norm(posterior.mean("means")[:, None] - means, axis=2))[1]
+    covariances = roots @ np.swapaxes(roots, 1, 2)
+    mean = weights @ means
+    whole = np.einsum("k,kij->ij", weights, covariances + np.einsum("ki,kj->kij", means - mean, means - mean))
+    truth = {
+        "weights": weights[order],
+        "means": means[order],
+        "covariances": covariances[order],
+        "ward by component": wards[order],
+        "sex by component": sexes[order],
+        "ward": weights @ wards,
+        "sex": weights @ sexes,
+        "covariance": whole,
+    }
+    return numbered(posterior, truth, rng)
 
 
 def numbered(posterior: Posterior, truth: dict[str, np.ndarray], rng: np.random.Generator) -> Fates:
@@ -417,6 +454,7 @@ CASES = {
     "objective": Case(200, objective, False),
     "svc": Case(200, svc, False),
     "mixture": Case(100, mixture, False),
+    "table": Case(200, table_mixture, False),
     "shares": Case(500, shares, True),
     "regression": Case(200, regression, False),
     "axes": Case(200, axes, False),

@@ -14,11 +14,11 @@ from scipy.stats import multivariate_normal
 
 import discreet as dp
 from discreet import statistics
-from discreet.inference.default_models import check_has_model, default_model
+from discreet.inference.default_models import check_has_model, choose_sums, default_model
 from discreet.inference.measurements import read_measurements
+from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.direction_rows import find_axes
 from discreet.inference.rows.factor_rows import rotate_to
-from discreet.inference.rows.gaussian_rows import relabel
 from discreet.inference.rows.logistic_rows import contrast_matrix
 from discreet.inference.rows.regression_rows import compute_lines
 from discreet.inference.rows.row_model import double_precision, get_row_model
@@ -116,16 +116,30 @@ def test_permuted_components_come_back_in_one_order():
     flipped = RNG.random((chains, draws)) < 0.5
     mixed = [np.where(flipped[(..., *[None] * (p.ndim - 2))], p[:, :, ::-1], p) for p in (shares, centers, spreads)]
     for reference in (slice(None), slice(None, None, -1)):
-        result = relabel(*mixed, MEANS[reference], COVARIANCES[reference])
-        for part, whole in zip(result, (shares, centers, spreads), strict=True):
+        fit = MixtureDraws(np.array([0.2, 0.8])[reference], MEANS[reference], COVARIANCES[reference])
+        result = MixtureDraws(*mixed).order_like(fit)
+        parts = (result.weights, result.means, result.covariances)
+        for part, whole in zip(parts, (shares, centers, spreads), strict=True):
             np.testing.assert_array_equal(part, whole[:, :, reference])
 
 
 def test_components_at_one_place_are_told_apart_by_their_shape():
     spreads = np.array([np.eye(2), 9.0 * np.eye(2)])
-    shares, centers = np.array([[[0.3, 0.7]]]), np.zeros((1, 1, 2, 2))
-    result = relabel(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
-    assert result[0].tolist() == [[[0.7, 0.3]]]
+    shares, centers = np.array([0.7, 0.3]), np.zeros((2, 2))
+    turned = MixtureDraws(shares[None, None, ::-1], centers[None, None], spreads[None, None, ::-1])
+    assert turned.order_like(MixtureDraws(shares, centers, spreads)).weights.tolist() == [[[0.7, 0.3]]]
+
+
+def test_components_at_one_place_are_told_apart_by_their_categories():
+    shares, centers, spreads = np.array([0.7, 0.3]), np.zeros((2, 2)), np.broadcast_to(np.eye(2), (2, 2, 2))
+    tables = (np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]]))
+    turned = MixtureDraws(shares[None, ::-1], centers[None], spreads[None], tuple(one[None, ::-1] for one in tables))
+    result = turned.order_like(MixtureDraws(shares, centers, spreads, tables))
+    assert result.weights.tolist() == [[0.7, 0.3]]
+    assert [one[0].tolist() for one in result.tables] == [one.tolist() for one in tables]
+    np.testing.assert_allclose(result.shares[0], [[0.7 * 0.9 + 0.3 * 0.2, 0.7 * 0.1 + 0.3 * 0.8]])
+    assert result.count_different().tolist() == [2.0]
+    assert MixtureDraws(shares, centers, spreads).count_different() == 1.0
 
 
 def test_loadings_are_rotated_to_the_fit():
@@ -152,9 +166,23 @@ def test_lines_are_those_of_least_squares():
 # ---- models ----
 
 
+def fitted_table(**given):
+    """Return a mixture over two numbers and two columns of categories, of which one has three values."""
+    rng = np.random.default_rng(7)
+    ward = np.where(rng.random(ROWS) < 0.8, CODES, 2)
+    rows = pd.DataFrame({"ward": np.array(["a", "b", "c"])[ward], "x": X[:, 0], "u": np.array([3, 7])[CODES], "y": X[:, 1]})
+    number, wards = dp.Number(-8, 8), dp.Category(["a", "b", "c"])
+    schema = dp.Schema({"ward": wards, "x": number, "u": dp.Category([3, 7]), "y": number})
+    return fitted(dp.TableMixture, rows, schema=schema, n_steps=4, **given)
+
+
 CASES = {
     "mixture": (
         lambda: fitted(dp.GaussianMixture, X, n_components=2, bounds=BALL, covariance_type="tied"),
+        {"weights": "weights_", "means": "means_", "covariances": "covariances_"},
+    ),
+    "table": (
+        lambda: fitted_table(n_components=2),
         {"weights": "weights_", "means": "means_", "covariances": "covariances_"},
     ),
     "classifier": (
@@ -179,7 +207,7 @@ CASES = {
 def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     make, attributes = CASES[name]
     what = make()
-    measured = read_measurements(what)
+    measured = choose_sums(what, read_measurements(what))
     built = default_model(what, measured)
     assert default_model(what, measured).model is built.model  # so that nothing is compiled twice
     model = get_row_model(built.model, measured.layout, built.features, built.expectations)
@@ -215,6 +243,43 @@ def reports(built, values):
     for quantity, part in reported.items():
         assert part.shape[2:] == tuple(len(built.coords[axis]) for axis in built.dims[quantity])
     return {quantity: part[0, 0] for quantity, part in reported.items()}
+
+
+def test_rows_with_categories_have_the_density_of_the_mixture():
+    what = fitted_table(n_components=2)
+    measured = choose_sums(what, read_measurements(what))
+    built = default_model(what, measured)
+    model = get_row_model(built.model, measured.layout, built.features, built.expectations)
+    codes = np.array([[0, 0], [1, 1], [2, 0]])
+    frame = pd.DataFrame({"x": X[:3, 0], "y": X[:3, 1], "ward": ["a", "b", "c"], "u": [3, 7, 3]})
+    result = model.call("log_rows", model.vector(built.start), {"x": X[:3], "codes": codes})
+    np.testing.assert_allclose(result, what.score_samples(frame), rtol=1e-6)
+    one = reports(built, model.call("parameters", model.vector(built.start)))
+    np.testing.assert_allclose(one["ward by component"], what.probabilities_["ward"], atol=1e-6)
+    np.testing.assert_allclose(one["ward"], what.weights_ @ what.probabilities_["ward"], atol=1e-6)
+
+
+def test_histograms_of_numbers_are_no_part_of_a_table_mixtures_likelihood():
+    what = fitted_table(n_components=2)
+    every = read_measurements(what)
+    measured = choose_sums(what, every)
+    marginals = every.sums[0].value.size
+    assert measured.values.tolist() == [*every.values[:5], *every.values[marginals:]]  # 3 and 2 categories
+    rows = {"x": X[:9], "codes": np.array([[0, 1]] * 9)}
+    used = measured.contributions(rows)
+    assert used.shape == (9, measured.values.size)
+    np.testing.assert_array_equal(used[:, 5:], every.contributions(rows)[:, marginals:])
+    assert choose_sums(X, every) is every
+
+
+def test_numbers_that_are_not_gaussian_are_named():
+    what = fitted_table(n_components=2)
+    built = default_model(what, choose_sums(what, read_measurements(what)))
+    certain = {"components": np.full((1, 20), 2.0)}
+    assert built.remarks(certain) == []
+    what.cells_ = what.cells_ | {"x": np.eye(66)[30]}
+    (said,) = default_model(what, choose_sums(what, read_measurements(what))).remarks(certain)
+    assert "histograms of ['x'] are not those of Gaussians" in said
 
 
 def test_two_labels_keep_their_sides():
