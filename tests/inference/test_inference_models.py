@@ -170,9 +170,10 @@ def fitted_table(**given):
     """Return a mixture over two numbers and two columns of categories, of which one has three values."""
     rng = np.random.default_rng(7)
     ward = np.where(rng.random(ROWS) < 0.8, CODES, 2)
-    rows = pd.DataFrame({"ward": np.array(["a", "b", "c"])[ward], "x": X[:, 0], "u": np.array([3, 7])[CODES], "y": X[:, 1]})
-    number, wards = dp.Number(-8, 8), dp.Category(["a", "b", "c"])
-    schema = dp.Schema({"ward": wards, "x": number, "u": dp.Category([3, 7]), "y": number})
+    wards, units = np.array(["a", "b", "c"]), np.array([3, 7])
+    rows = pd.DataFrame({"ward": wards[ward], "x": X[:, 0], "u": units[CODES], "y": X[:, 1]})
+    number = dp.Number(-8, 8)
+    schema = dp.Schema({"ward": dp.Category(wards), "x": number, "u": dp.Category(units), "y": number})
     return fitted(dp.TableMixture, rows, schema=schema, n_steps=4, **given)
 
 

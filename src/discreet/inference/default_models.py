@@ -25,9 +25,9 @@ from discreet.estimators.table_mixture import TableMixture
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.cell_rows import CellAxis, build_cells
 from discreet.inference.rows.class_rows import build_classifier
+from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.direction_rows import build_clusters, build_principal_axes
 from discreet.inference.rows.factor_rows import build_factor_analysis
-from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, read_declared_scales
 from discreet.inference.rows.logistic_rows import build_logistic
 from discreet.inference.rows.mixture_rows import MIXTURE_NAMES, build_mixture
@@ -69,7 +69,7 @@ from discreet.statistics import (
 Array = NDArray[np.float64]
 
 YOUR_OWN = "write model=… with a model of your own"
-MOVED = 0.05  # share of the rows that a column's histogram moves, above which the Gaussians are said not to be its model
+MOVED = 0.05  # share of the rows that a column's histogram moves, above which it is said not to be that of Gaussians
 POPULATION = "its own interval(of='population') accounts for noise and sampling"
 ANSWERS: dict[type, str] = {
     Extreme: "how far a population reaches cannot be known from a sample; write quantiles(…) with levels inside (0, 1)",
@@ -217,7 +217,7 @@ def _table_mixture(fitted: TableMixture, measured: Measurements) -> ModelSpec:
     layout, scales = measured.layout, column_scales(fitted.releases_[0].declared)
     taken = {*MIXTURE_NAMES, "rows"} & set(layout.category_columns)
     if taken:
-        raise ArgumentError("columns", UNSHOWN, f"none with the name {min(taken)!r}, which the posterior has; rename it")
+        raise ArgumentError("columns", UNSHOWN, f"no column {min(taken)!r}, which the posterior has as well; rename it")
     columns = tuple(scales[name].label if name in scales else name for name in layout.columns)
     fit = fitted._mixture.components
     tables = tuple(fitted.probabilities_[name] for name in layout.category_columns)
@@ -226,8 +226,8 @@ def _table_mixture(fitted: TableMixture, measured: Measurements) -> ModelSpec:
     spec = build_mixture(read_declared_scales(measured), columns, fitted.covariance_type, mixture, values)
     uneven = [name for name, share in fitted._moved_shares().items() if share > MOVED]
     remark = (
-        f"the released histograms of {uneven} are not those of Gaussians: the posterior is of the Gaussians, and so are "
-        "its synthetic tables, where sample() follows the histograms; for tables that do fit a TableSynthesizer, then "
+        f"the released histograms of {uneven} are not those of Gaussians: the posterior and its synthetic tables are "
+        "of the Gaussians, where sample() follows the histograms; for tables that do fit a TableSynthesizer, then "
         "dp.infer(synthesizer).synthesize(m=20)"
     )
     return replace(spec, remarks=lambda reported: [*spec.remarks(reported), *([remark] if uneven else [])])
