@@ -9,6 +9,8 @@
     python benchmarks/bench_calibration.py table      a fitted mixture of two components over numbers and categories
     python benchmarks/bench_calibration.py shares     a cross-tab of two columns of categories
     python benchmarks/bench_calibration.py regression a fitted linear regression
+    python benchmarks/bench_calibration.py classes    a fitted classifier, a Gaussian in each class
+    python benchmarks/bench_calibration.py factors    a fitted factor analysis
     python benchmarks/bench_calibration.py axes       fitted principal components
     python benchmarks/bench_calibration.py centres    fitted centres of two clusters
     python benchmarks/bench_calibration.py sums       running sums of a series
@@ -218,7 +220,7 @@ def mean(i: int) -> Fates:
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
 
 FITTED_ROWS = {"logistic": 1000, "objective": 4000, "table": 4000}
-FITTED_ROWS |= dict.fromkeys(("mixture", "regression", "axes", "centres"), 2000)
+FITTED_ROWS |= dict.fromkeys(("mixture", "regression", "classes", "factors", "axes", "centres"), 2000)
 
 
 def labels(i: int, kind: type, **given: Any) -> Fates:
@@ -342,6 +344,29 @@ def regression(i: int) -> Fates:
     return numbered(posterior, {"coef": coef, "intercept": np.array(intercept), "noise": np.array(noise)}, rng)
 
 
+def classes(i: int) -> Fates:
+    rng, n = np.random.default_rng([12, i]), FITTED_ROWS["classes"]
+    prior, means = rng.uniform(0.3, 0.7), rng.normal(0.0, 1.5, (2, 2))
+    covariances = np.array([np.cov(rng.normal(size=(2, 10))) for _ in means])
+    y = (rng.uniform(size=n) > prior).astype(int)
+    X = means[y] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[y], rng.normal(size=(n, 2)))
+    given = {"bounds": (-8, 8), "classes": [0, 1], "epsilon": 1.0, "delta": 1e-5, "random_state": i}
+    posterior = dp.infer(dp.GaussianClassifier(**given).fit(X, y), rows=n, seed=i, **FITTED_RUN)
+    truth = {"class_prior": np.array([prior, 1.0 - prior]), "means": means, "covariances": covariances}
+    return numbered(posterior, truth, rng)
+
+
+def factors(i: int) -> Fates:
+    rng, n, d = np.random.default_rng([13, i]), FITTED_ROWS["factors"], 4
+    loadings, noise = rng.uniform(0.6, 1.2, d), rng.uniform(0.3, 0.8, d)
+    X = rng.normal(0.0, 0.5, d) + rng.normal(size=(n, 1)) * loadings + rng.normal(size=(n, d)) * np.sqrt(noise)
+    given = {"bounds": (-7, 7), "epsilon": 2.0, "delta": 1e-5, "random_state": i}
+    posterior = dp.infer(dp.FactorAnalysis(1, **given).fit(X), rows=n, seed=i, **FITTED_RUN)
+    found = posterior.mean("loadings")
+    truth = {"loadings": (loadings * np.sign(found.sum())).reshape(found.shape), "noise_variance": noise}
+    return numbered(posterior, truth, rng)
+
+
 def axes(i: int) -> Fates:
     rng, n = np.random.default_rng([7, i]), FITTED_ROWS["axes"]
     _, covariance, X = draw_gaussian(rng, 3, n)
@@ -459,6 +484,8 @@ CASES = {
     "table": Case(200, table_mixture, False),
     "shares": Case(500, shares, True),
     "regression": Case(200, regression, False),
+    "classes": Case(200, classes, False),
+    "factors": Case(200, factors, False),
     "axes": Case(200, axes, False),
     "centres": Case(200, centres, False),
     "sums": Case(1000, sums, True),

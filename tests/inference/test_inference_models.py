@@ -14,12 +14,14 @@ from scipy.stats import multivariate_normal
 
 import discreet as dp
 from discreet import statistics
+from discreet.inference.clt.local_moments import compute_local_moments
 from discreet.inference.default_models import check_has_model, choose_sums, default_model
 from discreet.inference.measurements import read_measurements
 from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.direction_rows import find_axes
 from discreet.inference.rows.factor_rows import rotate_to
 from discreet.inference.rows.logistic_rows import contrast_matrix
+from discreet.inference.rows.mixture_rows import build_mixture
 from discreet.inference.rows.regression_rows import compute_lines
 from discreet.inference.rows.row_model import double_precision, get_row_model
 from discreet.inference.rows.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
@@ -28,12 +30,16 @@ from discreet.noise import NotPrivateWarning
 from tests.conftest import FALSE_ALARM
 
 ROWS = 4000
+SETS = 20
+# A mean of 20·p squares with p ≥ 9 deviates by √(2/180) = 0.105; 6.2 of these are a false alarm of 6e-10
+SLACK = 0.65
 RNG = np.random.default_rng(5)
 MEANS = np.array([[0.0, 1.0], [3.0, -1.0]])
 COVARIANCES = np.array([[[1.0, 0.6], [0.6, 2.0]], [[0.5, -0.2], [-0.2, 0.4]]])
 CODES = RNG.integers(0, 2, ROWS)
 X = np.stack([RNG.multivariate_normal(MEANS[k], COVARIANCES[k]) for k in CODES])
 THREE = np.column_stack([X, X.sum(axis=1) + RNG.normal(size=ROWS)])  # columns, the fewest for a factor
+FACTORED = RNG.normal(size=(ROWS, 1)) * [1.0, 0.9, 0.8] + RNG.normal(size=(ROWS, 3)) * [0.6, 0.8, 0.7]
 BOX, BALL = dp.Box(-8.0, 8.0), dp.Ball(9.0, center=[0.0, 0.0])
 
 
@@ -169,9 +175,10 @@ def test_lines_are_those_of_least_squares():
 def fitted_table(**given):
     """Return a mixture over two numbers and two columns of categories, of which one has three values."""
     rng = np.random.default_rng(7)
-    ward = np.where(rng.random(ROWS) < 0.8, CODES, 2)
+    ward = np.where(rng.random(ROWS) < 0.6, CODES, rng.integers(3, size=ROWS))
+    unit = np.where(rng.random(ROWS) < 0.8, CODES, 1 - CODES)
     wards, units = np.array(["a", "b", "c"]), np.array([3, 7])
-    rows = pd.DataFrame({"ward": wards[ward], "x": X[:, 0], "u": units[CODES], "y": X[:, 1]})
+    rows = pd.DataFrame({"ward": wards[ward], "x": X[:, 0], "u": units[unit], "y": X[:, 1]})
     number = dp.Number(-8, 8)
     schema = dp.Schema({"ward": dp.Category(wards), "x": number, "u": dp.Category(units), "y": number})
     return fitted(dp.TableMixture, rows, schema=schema, n_steps=4, **given)
@@ -191,7 +198,7 @@ CASES = {
         {"class_prior": "priors_", "means": "means_", "covariances": "covariances_"},
     ),
     "factors": (
-        lambda: fitted(dp.FactorAnalysis, THREE, n_components=1, bounds=dp.Ball(12.0), method="adaptive"),
+        lambda: fitted(dp.FactorAnalysis, FACTORED, n_components=1, bounds=dp.Ball(12.0), method="adaptive"),
         {"mean": "mean_", "loadings": "components_", "noise_variance": "noise_variance_"},
     ),
     "softmax": (
@@ -225,8 +232,8 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
         np.testing.assert_allclose(built.predict_proba(reported, X[:20]), what.predict_proba(X[:20]), atol=1e-5)
 
     assert model.has_moments
-    if name == "mixture":
-        return  # its draws and its moments are tested above
+    assert squared_errors(model, measured, v) == pytest.approx(1.0, abs=SLACK)
+    assert squared_errors(model, measured, v, loud=4.0) > 1.0 + SLACK  # it would see noise that is not accounted for
     rows = model.draw(v, ROWS, 0)
     features, expected = model.features(rows), model.call("expectations", v)
     # A mean of 4000 rows is nearly normal; that of x·x has a longer tail, for which a third is added to the limit of
@@ -235,6 +242,29 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     limit = 1.33 * far(len(expected))
     assert (np.abs(features.mean(axis=0) - expected) * scale).max() < limit
     assert (np.abs(features.mean(axis=0) - 1.3 * expected) * scale).max() > limit  # it would see wrong ones
+
+
+def squared_errors(model, measured, v, loud=1.0):
+    """Return the mean squared error of one-step estimates, in standard deviations of the posterior: near 1 if right.
+
+    True parameters are scattered by the posterior around v; rows are drawn there, and asked the questions of the fit
+    again with new noise, which is so many times as loud as it is stated to be. The estimate is the posterior's, linear
+    around v, without the prior.
+    """
+    drawn, variances = np.random.default_rng(1), measured.variances
+    local = compute_local_moments(model, measured, v, 2**13, 0)
+    spread = ROWS * local.covariance + np.diag(variances)
+    weights = ROWS * np.linalg.solve(spread, local.jacobian).T
+    precision = ROWS * weights @ local.jacobian
+    root = np.linalg.inv(np.linalg.cholesky(precision)).T
+    errors = []
+    for i in range(SETS):
+        truth = v + root @ drawn.normal(size=v.size)
+        z = measured.contributions(model.draw(truth, ROWS, i)).sum(axis=0)
+        z = z + loud * np.sqrt(variances) * drawn.normal(size=z.size)
+        off = v + np.linalg.solve(precision, weights @ (z - ROWS * local.mean)) - truth
+        errors.append(off @ precision @ off / v.size)
+    return float(np.mean(errors))
 
 
 def reports(built, values):
@@ -281,6 +311,20 @@ def test_numbers_that_are_not_gaussian_are_named():
     what.cells_ = what.cells_ | {"x": np.eye(66)[30]}
     (said,) = default_model(what, choose_sums(what, read_measurements(what))).remarks(certain)
     assert "histograms of ['x'] are not those of Gaussians" in said
+
+
+def test_one_gaussian_that_a_fit_repeats_is_one():
+    where = ((0.0, 0.0), (8.0, 8.0))
+    several = [
+        build_mixture(
+            where, ("x", "y"), "full", MixtureDraws(np.full(3, 1 / 3), np.stack([MEANS[0]] * 2 + [third]), spreads)
+        )
+        for third, spreads in ((MEANS[0], np.stack([COVARIANCES[0]] * 3)), (MEANS[1], np.stack([COVARIANCES[0]] * 3)))
+    ]
+    assert [len(built.coords["component"]) for built in several] == [1, 3]
+    certain = {"components": np.ones((1, 20))}
+    assert [len(built.remarks(certain)) for built in several] == [1, 0]
+    assert "one Gaussian" in several[0].remarks(certain)[0]
 
 
 def test_two_labels_keep_their_sides():

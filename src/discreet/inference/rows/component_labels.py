@@ -55,6 +55,12 @@ class MixtureDraws:
         """K."""
         return int(self.weights.shape[-1])
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all components are the same."""
+        parts = (self.means, self.covariances, *self.tables)
+        return all(bool(np.all(part == part[:1])) for part in parts)
+
     @cached_property
     def mean(self) -> Array:
         """The mean of all rows."""

@@ -107,4 +107,6 @@ def build_clusters(where: Scales, columns: tuple[str, ...], centers: Array) -> M
         "variances": ["cluster"],
         "components": [],
     }
-    return replace(mixture, report=report, dims=dims, coords={"column": columns, "cluster": range(count)})
+    return replace(
+        mixture, report=report, dims=dims, coords={"column": columns, "cluster": mixture.coords["component"]}
+    )

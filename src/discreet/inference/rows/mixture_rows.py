@@ -11,6 +11,9 @@ first, each given those before it, and then the numbers:
 
 with r after all categories in the last one. The product of these is the mixture's density. The expectations of x, xxᵀ,
 the indicator of each category, and the indicator times x have a closed form.
+
+**One Gaussian.** A budget that cannot tell components apart is spent on one, and the fit repeats it. Then nothing is
+known of components but their prior, and the posterior is that of the one.
 """
 
 from __future__ import annotations
@@ -45,6 +48,10 @@ Array = NDArray[np.float64]
 Categories = tuple[tuple[str, int], ...]  # columns, and how many categories each has
 
 MIXTURE_NAMES = ("weights", "means", "covariances", "mean", "covariance", "correlations", "components")
+ONE_GAUSSIAN = (
+    "the budget of this fit could not tell components apart, and was spent on one Gaussian: this is its posterior. For "
+    "several components fit again, with more budget or more rows"
+)
 TINY = 1e-100  # a probability whose logarithm is finite
 
 
@@ -123,6 +130,10 @@ def build_mixture(
     categories : mapping, optional
         The columns of categories, in the order of the fit's tables, and the values of each.
     """
+    alone = fit.count > 1 and fit.is_one
+    if alone:
+        tables = tuple(table[:1] for table in fit.tables)
+        fit = MixtureDraws(np.ones(1), fit.means[:1], fit.covariances[:1], tables)
     count, values = fit.count, dict(categories or {})
     sizes = tuple((name, len(some)) for name, some in values.items())
     start = {"θ.means": clip_to_bounds(fit.means, where)} | initialize_covariances(fit.covariances, where[1], kind)
@@ -175,5 +186,5 @@ def build_mixture(
         coords,
         features,
         expectations,
-        remarks=lambda reported: describe_count(reported["components"]),
+        remarks=lambda reported: [ONE_GAUSSIAN] if alone else describe_count(reported["components"]),
     )
