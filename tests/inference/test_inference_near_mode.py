@@ -93,13 +93,9 @@ class OneModel:
         self.compiled = {}
 
 
-def as_target(log_density, size):
-    data = {"w0": np.zeros(size), "root": np.eye(size)}
-    return LogTarget("joint", data, lambda data, u: log_density(u), size, 0.0, is_weighted=False, is_shared=False)
-
-
 def sampled(log_density, size, count=1000, **given):
-    target = as_target(log_density, size)
+    data = {"w0": np.zeros(size), "root": np.eye(size)}
+    target = LogTarget("joint", data, lambda data, u: log_density(u), size, 0.0, is_weighted=False, is_shared=False)
     return run_chains(OneModel(), target, chains=4, draws=count, warmup=200, seed=0, progress=False, **given)
 
 
@@ -121,24 +117,12 @@ def test_chains_around_the_mode_have_the_distribution():
     assert np.all(np.abs(below - 0.05) < 6.0 * math.sqrt(0.05 * 0.95 / 1000))
 
 
-def funnel(u):
-    """Neal's: the spread of five coordinates is the exponential of another one's half."""
-    return -0.5 * (u[0] / 3.0) ** 2 - 2.5 * u[0] - 0.5 * jnp.sum(u[1:] ** 2) * jnp.exp(-u[0])
-
-
-def test_a_better_target_is_asked_for_before_nuts_runs():
-    asked, better = [], as_target(lambda u: -0.5 * jnp.sum((u - 1.0) ** 2), 6)
-
-    def redraw(likely):
-        asked.append(likely.shape)
-        return better
-
-    found = sampled(funnel, 6, 100, redraw=redraw)
-    assert (asked, found.sampler, found.target) == ([(200, 6)], "importance", better)
-    assert np.all(np.abs(found.flat.mean(axis=0) - 1.0) < 0.7)  # 6.5 deviations of 100 draws
-
-
 def test_what_is_not_nearly_normal_goes_to_nuts():
+    """Neal's funnel: the spread of five coordinates is the exponential of another one's half."""
+
+    def funnel(u):
+        return -0.5 * (u[0] / 3.0) ** 2 - 2.5 * u[0] - 0.5 * jnp.sum(u[1:] ** 2) * jnp.exp(-u[0])
+
     found = sampled(funnel, 6, 100)
     assert found.sampler == "nuts"
     assert "do not cover the posterior" in Diagnostics(1.0, 500.0, 0, 400, 1.0, found.sampler, found.pareto_k).path

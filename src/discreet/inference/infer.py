@@ -18,7 +18,7 @@ from discreet.estimators.table_synthesizer import TableSynthesizer
 from discreet.guarantees import Guarantee
 from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.clt.identifiability import check_identified, check_rows_known
-from discreet.inference.clt.likelihood import LogTarget, build_target, effective_shares, is_wide
+from discreet.inference.clt.likelihood import build_target, effective_shares, is_wide
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.clt.reparametrized_rows import reparametrize_rows
 from discreet.inference.clt.sampling import Chains, run_chains
@@ -163,19 +163,14 @@ def infer(
     v0, _ = problem.split(reference.w)
     paths = reparametrize_rows(row_model, v0) if is_wide(problem, reference) else None
     target = build_target(problem, reference, seed, paths=paths)
-
-    def redraw(likely: Array) -> LogTarget | None:
-        if _covered_share(problem, target, likely) >= MIN_COVERED:
-            return None
-        centres = likely[:: max(1, len(likely) // CENTRES)][:CENTRES]
-        return build_target(problem, reference, seed + 1, centres, reparametrize_rows(row_model, v0))
-
-    result = run_chains(row_model, target, **run, redraw=redraw)
-    target = result.target or target
-    better = redraw(result.flat)
-    if better is not None:
-        target, result = better, run_chains(row_model, better, **run)
-    covered = _covered_share(problem, target, result.flat)
+    result = run_chains(row_model, target, **run)
+    covered = _covered_share(problem, target, result)
+    if covered < MIN_COVERED:
+        flat = result.w.reshape(-1, result.w.shape[-1])
+        centres = flat[:: max(1, len(flat) // CENTRES)][:CENTRES]
+        target = build_target(problem, reference, seed + 1, centres, reparametrize_rows(row_model, v0))
+        result = run_chains(row_model, target, **run)
+        covered = _covered_share(problem, target, result)
     facts = {"monte_carlo_share": target.monte_carlo_share}
     return _posterior(releases, problem, spec, result, target.kind, covered, facts).warn()
 
@@ -262,10 +257,11 @@ def _check_rows(rows: float | None, measured: Measurements) -> float | None:
     return given
 
 
-def _covered_share(problem: Problem, target: LogTarget, w: Array) -> float:
+def _covered_share(problem: Problem, target: Any, result: Chains) -> float:
     if problem.model.points is not None:
         return 1.0
-    shares = effective_shares(problem, target, w[:: max(1, len(w) // COVERAGE_DRAWS)])
+    flat = result.w.reshape(-1, result.w.shape[-1])
+    shares = effective_shares(problem, target, flat[:: max(1, len(flat) // COVERAGE_DRAWS)])
     return float(np.quantile(shares, 0.05))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 from tqdm.auto import tqdm
 
-from discreet.inference.clt.independence_chains import NearMode, Proposal, WeightedPoints
+from discreet.inference.clt.independence_chains import NearMode, Proposal
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 
@@ -33,7 +32,6 @@ MAX_TREE_DEPTH = 8
 TARGET_ACCEPTANCE = 0.8
 CAREFUL_ACCEPTANCE = 0.9  # where variances are coordinates or depend on them, which bends the posterior sharply
 START_SCALE = 0.5  # of the starting points around the mode, in posterior standard deviations
-LIKELY = 200  # points that are roughly where the posterior is
 BLOCK = 100  # steps that are compiled together
 
 
@@ -50,47 +48,23 @@ class Chains:
         ``"importance"``, ``"nuts"`` or ``"augmentation"``.
     pareto_k : float
         k̂ of the weights of points around the mode (``independence_chains``); not a number where none were drawn.
-    target : LogTarget or None
-        What they are draws of.
     """
 
     w: Array
     diverging: NDArray[np.bool_]
     sampler: str
     pareto_k: float = math.nan
-    target: LogTarget | None = None
-
-    @property
-    def flat(self) -> Array:
-        """The draws of all chains, one chain after the other."""
-        return self.w.reshape(-1, self.w.shape[-1])
 
 
 def run_chains(
-    model: RowModel,
-    target: LogTarget,
-    *,
-    chains: int,
-    draws: int,
-    warmup: int,
-    seed: int,
-    progress: bool,
-    redraw: Callable[[Array], LogTarget | None] | None = None,
+    model: RowModel, target: LogTarget, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
 ) -> Chains:
-    """Return draws from the posterior.
-
-    ``redraw`` is asked before NUTS runs: from parameters that are roughly where the posterior is to a target that knows
-    these better, or None where this one does. Long chains would wander where it knows nothing.
-    """
+    """Return draws from the posterior."""
     rng = np.random.default_rng(seed)
+    size = target.data["w0"].size
     with double_precision():
-        near, proposed = _explore(model, target, chains * draws, rng, progress=progress)
-        if not proposed.cover and proposed.share > 0.0 and redraw is not None:
-            likely = proposed.points[rng.choice(len(proposed.points), LIKELY, p=proposed.weights)]
-            better = redraw(_to_parameters(target, likely))
-            if better is not None:
-                target = better
-                near, proposed = _explore(model, target, chains * draws, rng, progress=progress)
+        near = NearMode(model, target, rng, progress=progress)
+        proposed = near.propose(chains * draws)
         if proposed.cover:
             u, sampler = near.run(proposed, chains, draws), "importance"
             diverging = np.zeros((chains, draws), dtype=bool)
@@ -100,20 +74,8 @@ def run_chains(
                 model, target, near.proposal, starts, draws=draws, warmup=warmup, seed=seed, progress=progress
             )
             sampler = "nuts"
-    return Chains(_to_parameters(target, u), diverging, sampler, proposed.pareto_k, target)
-
-
-def _explore(
-    model: RowModel, target: LogTarget, count: int, rng: np.random.Generator, *, progress: bool
-) -> tuple[NearMode, WeightedPoints]:
-    near = NearMode(model, target, rng, progress=progress)
-    return near, near.propose(count)
-
-
-def _to_parameters(target: LogTarget, u: Array) -> Array:
-    """Return w of whitened coordinates, without those of latent variances."""
-    result: Array = target.data["w0"] + u[..., : target.data["w0"].size] @ target.data["root"].T
-    return result
+    w = target.data["w0"] + u[:, :, :size] @ target.data["root"].T
+    return Chains(w, diverging, sampler, proposed.pareto_k)
 
 
 def _run_nuts(
