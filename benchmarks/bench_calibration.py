@@ -6,8 +6,11 @@
     python benchmarks/bench_calibration.py objective  the same (noise in the objective, the default)
     python benchmarks/bench_calibration.py svc        the same labels, from support vectors
     python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
+    python benchmarks/bench_calibration.py table      a fitted mixture of two components over numbers and categories
     python benchmarks/bench_calibration.py shares     a cross-tab of two columns of categories
     python benchmarks/bench_calibration.py regression a fitted linear regression
+    python benchmarks/bench_calibration.py classes    a fitted classifier, a Gaussian in each class
+    python benchmarks/bench_calibration.py factors    a fitted factor analysis
     python benchmarks/bench_calibration.py axes       fitted principal components
     python benchmarks/bench_calibration.py centres    fitted centres of two clusters
     python benchmarks/bench_calibration.py sums       running sums of a series
@@ -38,7 +41,10 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +219,8 @@ def mean(i: int) -> Fates:
 
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
 
-FITTED_ROWS = {"logistic": 1000, "objective": 4000, "mixture": 2000, "regression": 2000, "axes": 2000, "centres": 2000}
+FITTED_ROWS = {"logistic": 1000, "objective": 4000, "table": 4000}
+FITTED_ROWS |= dict.fromkeys(("mixture", "regression", "classes", "factors", "axes", "centres"), 2000)
 
 
 def labels(i: int, kind: type, **given: Any) -> Fates:
@@ -266,6 +273,40 @@ def mixture(i: int) -> Fates:
     return {"dp.infer": result}
 
 
+def table_mixture(i: int) -> Fates:
+    rng, n = np.random.default_rng([11, i]), FITTED_ROWS["table"]
+    weight, angle = rng.uniform(0.3, 0.7), rng.uniform(0.0, math.pi)
+    weights = np.array([weight, 1.0 - weight])
+    apart = rng.uniform(1.8, 2.5) * np.array([math.cos(angle), math.sin(angle)])
+    means = rng.normal(0.0, 0.5, 2) + np.array([apart, -apart])
+    roots = np.linalg.cholesky([np.cov(rng.normal(size=(2, 12))) for _ in weights])
+    wards, sexes = rng.dirichlet(np.full(3, 2.0), 2), rng.dirichlet(np.full(2, 2.0), 2)
+    label = rng.choice(2, n, p=weights)
+    X = means[label] + np.einsum("nij,nj->ni", roots[label], rng.normal(size=(n, 2)))
+    ward = (rng.uniform(size=(n, 1)) > np.cumsum(wards, axis=1)[label, :-1]).sum(axis=1)
+    sex = (rng.uniform(size=n) > sexes[label, 0]) * 1
+    frame = {"x": X[:, 0], "y": X[:, 1], "ward": np.array(["a", "b", "c"])[ward], "sex": np.array(["f", "m"])[sex]}
+    number = dp.Number(-8, 8)
+    schema = dp.Schema({"x": number, "y": number, "ward": dp.Category(["a", "b", "c"]), "sex": dp.Category(["f", "m"])})
+    fitted = dp.TableMixture(2, epsilon=2.0, delta=1e-5, schema=schema, random_state=i).fit(pd.DataFrame(frame))
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    order = linear_sum_assignment(np.linalg.norm(posterior.mean("means")[:, None] - means, axis=2))[1]
+    covariances = roots @ np.swapaxes(roots, 1, 2)
+    mean = weights @ means
+    whole = np.einsum("k,kij->ij", weights, covariances + np.einsum("ki,kj->kij", means - mean, means - mean))
+    truth = {
+        "weights": weights[order],
+        "means": means[order],
+        "covariances": covariances[order],
+        "ward by component": wards[order],
+        "sex by component": sexes[order],
+        "ward": weights @ wards,
+        "sex": weights @ sexes,
+        "covariance": whole,
+    }
+    return numbered(posterior, truth, rng)
+
+
 def numbered(posterior: Posterior, truth: dict[str, np.ndarray], rng: np.random.Generator) -> Fates:
     """Return the fates of all numbers of some quantities, each called by its place."""
     result = {}
@@ -301,6 +342,29 @@ def regression(i: int) -> Fates:
     given = {"bounds": (-6, 6), "target_bounds": (-12, 12), "epsilon": 1.0, "delta": 1e-5, "random_state": i}
     posterior = dp.infer(dp.LinearRegression(**given).fit(X, y), rows=n, seed=i, **FITTED_RUN)
     return numbered(posterior, {"coef": coef, "intercept": np.array(intercept), "noise": np.array(noise)}, rng)
+
+
+def classes(i: int) -> Fates:
+    rng, n = np.random.default_rng([12, i]), FITTED_ROWS["classes"]
+    prior, means = rng.uniform(0.3, 0.7), rng.normal(0.0, 1.5, (2, 2))
+    covariances = np.array([np.cov(rng.normal(size=(2, 10))) for _ in means])
+    y = (rng.uniform(size=n) > prior).astype(int)
+    X = means[y] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[y], rng.normal(size=(n, 2)))
+    given = {"bounds": (-8, 8), "classes": [0, 1], "epsilon": 1.0, "delta": 1e-5, "random_state": i}
+    posterior = dp.infer(dp.GaussianClassifier(**given).fit(X, y), rows=n, seed=i, **FITTED_RUN)
+    truth = {"class_prior": np.array([prior, 1.0 - prior]), "means": means, "covariances": covariances}
+    return numbered(posterior, truth, rng)
+
+
+def factors(i: int) -> Fates:
+    rng, n, d = np.random.default_rng([13, i]), FITTED_ROWS["factors"], 4
+    loadings, noise = rng.uniform(0.6, 1.2, d), rng.uniform(0.3, 0.8, d)
+    X = rng.normal(0.0, 0.5, d) + rng.normal(size=(n, 1)) * loadings + rng.normal(size=(n, d)) * np.sqrt(noise)
+    given = {"bounds": (-7, 7), "epsilon": 2.0, "delta": 1e-5, "random_state": i}
+    posterior = dp.infer(dp.FactorAnalysis(1, **given).fit(X), rows=n, seed=i, **FITTED_RUN)
+    found = posterior.mean("loadings")
+    truth = {"loadings": (loadings * np.sign(found.sum())).reshape(found.shape), "noise_variance": noise}
+    return numbered(posterior, truth, rng)
 
 
 def axes(i: int) -> Fates:
@@ -417,8 +481,11 @@ CASES = {
     "objective": Case(200, objective, False),
     "svc": Case(200, svc, False),
     "mixture": Case(100, mixture, False),
+    "table": Case(200, table_mixture, False),
     "shares": Case(500, shares, True),
     "regression": Case(200, regression, False),
+    "classes": Case(200, classes, False),
+    "factors": Case(200, factors, False),
     "axes": Case(200, axes, False),
     "centres": Case(200, centres, False),
     "sums": Case(1000, sums, True),
@@ -433,17 +500,31 @@ def band(level: float, sets: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def run(name: str, sets: int) -> Iterator[dict[str, Any]]:
+def run_one(name: str, i: int) -> tuple[Fates, bool]:
+    """Return the fates of one set, and whether its chains complained."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        warnings.simplefilter("always", InferenceWarning)
+        fates = CASES[name].one(i)
+    return fates, bool(caught)
+
+
+def run_all(name: str, sets: int, jobs: int) -> Iterator[tuple[Fates, bool]]:
+    """Yield what ``run_one`` returns for each set in turn, from so many processes."""
+    if jobs == 1:
+        yield from map(partial(run_one, name), range(sets))
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(partial(run_one, name), range(sets))
+
+
+def run(name: str, sets: int, jobs: int) -> Iterator[dict[str, Any]]:
     """Yield the results so far, twenty times."""
     result: dict[str, dict[str, list[Fate]]] = {}
     complaints, start = 0, time.perf_counter()
-    for i in range(sets):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("error")
-            warnings.simplefilter("ignore", NotPrivateWarning)
-            warnings.simplefilter("always", InferenceWarning)
-            fates = CASES[name].one(i)
-        complaints += bool(caught)
+    for i, (fates, complained) in enumerate(run_all(name, sets, jobs)):
+        complaints += complained
         for method, parameters in fates.items():
             for parameter, fate in parameters.items():
                 result.setdefault(method, {}).setdefault(parameter, []).append(fate)
@@ -506,6 +587,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="?", default="all", choices=[*CASES, "all"])
     parser.add_argument("--sets", type=int, help="how many data sets; by default as many as the figures need")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes; each compiles for itself")
     parser.add_argument("--out", type=Path, help="where the numbers go, and the figure beside them")
     given = parser.parse_args()
     if given.name == "all" and given.out is not None:
@@ -513,7 +595,7 @@ def main() -> None:
     for name in CASES if given.name == "all" else [given.name]:
         out = given.out or Path("build/calibration") / f"{name}.json"
         out.parent.mkdir(parents=True, exist_ok=True)
-        for result in run(name, given.sets or CASES[name].sets):
+        for result in run(name, given.sets or CASES[name].sets, given.jobs):
             out.write_text(json.dumps(result))
             print(f"{name}: {result['sets']} sets, {result['seconds']:.0f} s", flush=True)
         figure(result, out.with_suffix(".png"))

@@ -25,6 +25,10 @@ import json
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +122,23 @@ def one_set(
     )
 
 
+def one_quiet_set(which: tuple[int, float], tables: int, synthesizer: bool) -> Any:
+    """Return ``one_set`` of an index and an ε; noise with a seed and short chains warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return one_set(*which, tables, synthesizer)
+
+
+def run_sets(which: list[tuple[int, float]], given: argparse.Namespace) -> Iterator[Any]:
+    """Yield the result of each set in turn, from so many processes as were asked for."""
+    one = partial(one_quiet_set, tables=given.tables, synthesizer=given.synthesizer)
+    if given.jobs == 1:
+        yield from map(one, which)
+        return
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(one, which)
+
+
 def report(epsilon: float, held: dict[str, list[Any]], widths: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """Print a table of the coverage so far, and return its numbers."""
     results, sets = [], len(held["combine"])
@@ -137,22 +158,22 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=500)
     parser.add_argument("--tables", type=int, default=TABLES)
     parser.add_argument("--synthesizer", action="store_true", help="release histograms and pair tables")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes; each compiles for itself")
     parser.add_argument("--out", type=Path, default=Path("build/synthesize.json"))
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
     given.out.parent.mkdir(parents=True, exist_ok=True)
     held: dict[float, dict[str, list[Any]]] = {epsilon: {} for epsilon in given.epsilon}
     widths: dict[float, dict[str, list[Any]]] = {epsilon: {} for epsilon in given.epsilon}
-    samplers, before = Counter[tuple[float, str]](), time.process_time()
-    for i in range(given.sets):
-        for epsilon in given.epsilon:
-            inside, wide, sampler = one_set(i, epsilon, given.tables, given.synthesizer)
-            samplers[epsilon, sampler] += 1
-            for name in inside:
-                held[epsilon].setdefault(name, []).append(inside[name])
-                widths[epsilon].setdefault(name, []).append(wide[name])
-        if (i + 1) % 25 == 0 or i + 1 == given.sets:
-            print(f"{i + 1} sets, {time.process_time() - before:.0f} CPU s, {dict(samplers)}", flush=True)
+    samplers, before = Counter[tuple[float, str]](), time.perf_counter()
+    which = [(i, epsilon) for i in range(given.sets) for epsilon in given.epsilon]
+    for done, ((i, epsilon), one) in enumerate(zip(which, run_sets(which, given), strict=True), 1):
+        inside, wide, sampler = one
+        samplers[epsilon, sampler] += 1
+        for name in inside:
+            held[epsilon].setdefault(name, []).append(inside[name])
+            widths[epsilon].setdefault(name, []).append(wide[name])
+        if done % (25 * len(given.epsilon)) == 0 or done == len(which):
+            print(f"{i + 1} sets, {time.perf_counter() - before:.0f} s, {dict(samplers)}", flush=True)
             results = [line for epsilon in given.epsilon for line in report(epsilon, held[epsilon], widths[epsilon])]
             given.out.write_text(json.dumps(results))
 

@@ -14,12 +14,14 @@ from scipy.stats import multivariate_normal
 
 import discreet as dp
 from discreet import statistics
-from discreet.inference.default_models import check_has_model, default_model
+from discreet.inference.clt.local_moments import compute_local_moments
+from discreet.inference.default_models import check_has_model, choose_sums, default_model
 from discreet.inference.measurements import read_measurements
+from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.direction_rows import find_axes
 from discreet.inference.rows.factor_rows import rotate_to
-from discreet.inference.rows.gaussian_rows import relabel
 from discreet.inference.rows.logistic_rows import contrast_matrix
+from discreet.inference.rows.mixture_rows import build_mixture
 from discreet.inference.rows.regression_rows import compute_lines
 from discreet.inference.rows.row_model import double_precision, get_row_model
 from discreet.inference.rows.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
@@ -28,12 +30,16 @@ from discreet.noise import NotPrivateWarning
 from tests.conftest import FALSE_ALARM
 
 ROWS = 4000
+SETS = 20
+# A mean of 20·p squares with p ≥ 9 deviates by √(2/180) = 0.105; 6.2 of these are a false alarm of 6e-10
+SLACK = 0.65
 RNG = np.random.default_rng(5)
 MEANS = np.array([[0.0, 1.0], [3.0, -1.0]])
 COVARIANCES = np.array([[[1.0, 0.6], [0.6, 2.0]], [[0.5, -0.2], [-0.2, 0.4]]])
 CODES = RNG.integers(0, 2, ROWS)
 X = np.stack([RNG.multivariate_normal(MEANS[k], COVARIANCES[k]) for k in CODES])
 THREE = np.column_stack([X, X.sum(axis=1) + RNG.normal(size=ROWS)])  # columns, the fewest for a factor
+FACTORED = RNG.normal(size=(ROWS, 1)) * [1.0, 0.9, 0.8] + RNG.normal(size=(ROWS, 3)) * [0.6, 0.8, 0.7]
 BOX, BALL = dp.Box(-8.0, 8.0), dp.Ball(9.0, center=[0.0, 0.0])
 
 
@@ -116,16 +122,30 @@ def test_permuted_components_come_back_in_one_order():
     flipped = RNG.random((chains, draws)) < 0.5
     mixed = [np.where(flipped[(..., *[None] * (p.ndim - 2))], p[:, :, ::-1], p) for p in (shares, centers, spreads)]
     for reference in (slice(None), slice(None, None, -1)):
-        result = relabel(*mixed, MEANS[reference], COVARIANCES[reference])
-        for part, whole in zip(result, (shares, centers, spreads), strict=True):
+        fit = MixtureDraws(np.array([0.2, 0.8])[reference], MEANS[reference], COVARIANCES[reference])
+        result = MixtureDraws(*mixed).order_like(fit)
+        parts = (result.weights, result.means, result.covariances)
+        for part, whole in zip(parts, (shares, centers, spreads), strict=True):
             np.testing.assert_array_equal(part, whole[:, :, reference])
 
 
 def test_components_at_one_place_are_told_apart_by_their_shape():
     spreads = np.array([np.eye(2), 9.0 * np.eye(2)])
-    shares, centers = np.array([[[0.3, 0.7]]]), np.zeros((1, 1, 2, 2))
-    result = relabel(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
-    assert result[0].tolist() == [[[0.7, 0.3]]]
+    shares, centers = np.array([0.7, 0.3]), np.zeros((2, 2))
+    turned = MixtureDraws(shares[None, None, ::-1], centers[None, None], spreads[None, None, ::-1])
+    assert turned.order_like(MixtureDraws(shares, centers, spreads)).weights.tolist() == [[[0.7, 0.3]]]
+
+
+def test_components_at_one_place_are_told_apart_by_their_categories():
+    shares, centers, spreads = np.array([0.7, 0.3]), np.zeros((2, 2)), np.broadcast_to(np.eye(2), (2, 2, 2))
+    tables = (np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]]))
+    turned = MixtureDraws(shares[None, ::-1], centers[None], spreads[None], tuple(one[None, ::-1] for one in tables))
+    result = turned.order_like(MixtureDraws(shares, centers, spreads, tables))
+    assert result.weights.tolist() == [[0.7, 0.3]]
+    assert [one[0].tolist() for one in result.tables] == [one.tolist() for one in tables]
+    np.testing.assert_allclose(result.shares[0], [[0.7 * 0.9 + 0.3 * 0.2, 0.7 * 0.1 + 0.3 * 0.8]])
+    assert result.count_different().tolist() == [2.0]
+    assert MixtureDraws(shares, centers, spreads).count_different() == 1.0
 
 
 def test_loadings_are_rotated_to_the_fit():
@@ -152,9 +172,25 @@ def test_lines_are_those_of_least_squares():
 # ---- models ----
 
 
+def fitted_table(**given):
+    """Return a mixture over two numbers and two columns of categories, of which one has three values."""
+    rng = np.random.default_rng(7)
+    ward = np.where(rng.random(ROWS) < 0.6, CODES, rng.integers(3, size=ROWS))
+    unit = np.where(rng.random(ROWS) < 0.8, CODES, 1 - CODES)
+    wards, units = np.array(["a", "b", "c"]), np.array([3, 7])
+    rows = pd.DataFrame({"ward": wards[ward], "x": X[:, 0], "u": units[unit], "y": X[:, 1]})
+    number = dp.Number(-8, 8)
+    schema = dp.Schema({"ward": dp.Category(wards), "x": number, "u": dp.Category(units), "y": number})
+    return fitted(dp.TableMixture, rows, schema=schema, n_steps=4, **given)
+
+
 CASES = {
     "mixture": (
         lambda: fitted(dp.GaussianMixture, X, n_components=2, bounds=BALL, covariance_type="tied"),
+        {"weights": "weights_", "means": "means_", "covariances": "covariances_"},
+    ),
+    "table": (
+        lambda: fitted_table(n_components=2),
         {"weights": "weights_", "means": "means_", "covariances": "covariances_"},
     ),
     "classifier": (
@@ -162,7 +198,7 @@ CASES = {
         {"class_prior": "priors_", "means": "means_", "covariances": "covariances_"},
     ),
     "factors": (
-        lambda: fitted(dp.FactorAnalysis, THREE, n_components=1, bounds=dp.Ball(12.0), method="adaptive"),
+        lambda: fitted(dp.FactorAnalysis, FACTORED, n_components=1, bounds=dp.Ball(12.0), method="adaptive"),
         {"mean": "mean_", "loadings": "components_", "noise_variance": "noise_variance_"},
     ),
     "softmax": (
@@ -179,7 +215,7 @@ CASES = {
 def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     make, attributes = CASES[name]
     what = make()
-    measured = read_measurements(what)
+    measured = choose_sums(what, read_measurements(what))
     built = default_model(what, measured)
     assert default_model(what, measured).model is built.model  # so that nothing is compiled twice
     model = get_row_model(built.model, measured.layout, built.features, built.expectations)
@@ -196,8 +232,8 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
         np.testing.assert_allclose(built.predict_proba(reported, X[:20]), what.predict_proba(X[:20]), atol=1e-5)
 
     assert model.has_moments
-    if name == "mixture":
-        return  # its draws and its moments are tested above
+    assert squared_errors(model, measured, v) == pytest.approx(1.0, abs=SLACK)
+    assert squared_errors(model, measured, v, loud=4.0) > 1.0 + SLACK  # it would see noise that is not accounted for
     rows = model.draw(v, ROWS, 0)
     features, expected = model.features(rows), model.call("expectations", v)
     # A mean of 4000 rows is nearly normal; that of x·x has a longer tail, for which a third is added to the limit of
@@ -208,6 +244,29 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     assert (np.abs(features.mean(axis=0) - 1.3 * expected) * scale).max() > limit  # it would see wrong ones
 
 
+def squared_errors(model, measured, v, loud=1.0):
+    """Return the mean squared error of one-step estimates, in standard deviations of the posterior: near 1 if right.
+
+    True parameters are scattered by the posterior around v; rows are drawn there, and asked the questions of the fit
+    again with new noise, which is so many times as loud as it is stated to be. The estimate is the posterior's, linear
+    around v, without the prior.
+    """
+    drawn, variances = np.random.default_rng(1), measured.variances
+    local = compute_local_moments(model, measured, v, 2**13, 0)
+    spread = ROWS * local.covariance + np.diag(variances)
+    weights = ROWS * np.linalg.solve(spread, local.jacobian).T
+    precision = ROWS * weights @ local.jacobian
+    root = np.linalg.inv(np.linalg.cholesky(precision)).T
+    errors = []
+    for i in range(SETS):
+        truth = v + root @ drawn.normal(size=v.size)
+        z = measured.contributions(model.draw(truth, ROWS, i)).sum(axis=0)
+        z = z + loud * np.sqrt(variances) * drawn.normal(size=z.size)
+        off = v + np.linalg.solve(precision, weights @ (z - ROWS * local.mean)) - truth
+        errors.append(off @ precision @ off / v.size)
+    return float(np.mean(errors))
+
+
 def reports(built, values):
     """Return what is reported at some values of the sites, its shapes checked."""
     reported = built.report({site: np.asarray(value)[None, None] for site, value in values.items()})
@@ -215,6 +274,57 @@ def reports(built, values):
     for quantity, part in reported.items():
         assert part.shape[2:] == tuple(len(built.coords[axis]) for axis in built.dims[quantity])
     return {quantity: part[0, 0] for quantity, part in reported.items()}
+
+
+def test_rows_with_categories_have_the_density_of_the_mixture():
+    what = fitted_table(n_components=2)
+    measured = choose_sums(what, read_measurements(what))
+    built = default_model(what, measured)
+    model = get_row_model(built.model, measured.layout, built.features, built.expectations)
+    codes = np.array([[0, 0], [1, 1], [2, 0]])
+    frame = pd.DataFrame({"x": X[:3, 0], "y": X[:3, 1], "ward": ["a", "b", "c"], "u": [3, 7, 3]})
+    result = model.call("log_rows", model.vector(built.start), {"x": X[:3], "codes": codes})
+    np.testing.assert_allclose(result, what.score_samples(frame), rtol=1e-6)
+    one = reports(built, model.call("parameters", model.vector(built.start)))
+    np.testing.assert_allclose(one["ward by component"], what.probabilities_["ward"], atol=1e-6)
+    np.testing.assert_allclose(one["ward"], what.weights_ @ what.probabilities_["ward"], atol=1e-6)
+
+
+def test_histograms_of_numbers_are_no_part_of_a_table_mixtures_likelihood():
+    what = fitted_table(n_components=2)
+    every = read_measurements(what)
+    measured = choose_sums(what, every)
+    marginals = every.sums[0].value.size
+    assert measured.values.tolist() == [*every.values[:5], *every.values[marginals:]]  # 3 and 2 categories
+    rows = {"x": X[:9], "codes": np.array([[0, 1]] * 9)}
+    used = measured.contributions(rows)
+    assert used.shape == (9, measured.values.size)
+    np.testing.assert_array_equal(used[:, 5:], every.contributions(rows)[:, marginals:])
+    assert choose_sums(X, every) is every
+
+
+def test_numbers_that_are_not_gaussian_are_named():
+    what = fitted_table(n_components=2)
+    built = default_model(what, choose_sums(what, read_measurements(what)))
+    certain = {"components": np.full((1, 20), 2.0)}
+    assert built.remarks(certain) == []
+    what.cells_ = what.cells_ | {"x": np.eye(66)[30]}
+    (said,) = default_model(what, choose_sums(what, read_measurements(what))).remarks(certain)
+    assert "histograms of ['x'] are not those of Gaussians" in said
+
+
+def test_one_gaussian_that_a_fit_repeats_is_one():
+    where = ((0.0, 0.0), (8.0, 8.0))
+    several = [
+        build_mixture(
+            where, ("x", "y"), "full", MixtureDraws(np.full(3, 1 / 3), np.stack([MEANS[0]] * 2 + [third]), spreads)
+        )
+        for third, spreads in ((MEANS[0], np.stack([COVARIANCES[0]] * 3)), (MEANS[1], np.stack([COVARIANCES[0]] * 3)))
+    ]
+    assert [len(built.coords["component"]) for built in several] == [1, 3]
+    certain = {"components": np.ones((1, 20))}
+    assert [len(built.remarks(certain)) for built in several] == [1, 0]
+    assert "one Gaussian" in several[0].remarks(certain)[0]
 
 
 def test_two_labels_keep_their_sides():

@@ -16,7 +16,7 @@ from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.clt.local_moments import LocalMoments
 from discreet.inference.clt.sampling import run_chains
 from discreet.inference.posterior import Diagnostics
-from discreet.inference.rows.gaussian_rows import count_components, describe_count, relabel
+from discreet.inference.rows.component_labels import MixtureDraws, describe_count
 from discreet.inference.rows.quasi_random import from_uniforms, spread_evenly, uniforms_of_site
 from discreet.inference.rows.row_model import double_precision
 from discreet.inference.rows.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
@@ -165,12 +165,12 @@ def drawn_mixtures(apart, seed, count=200):
     flipped = rng.random(count) < 0.5
     for part in (weights, means):
         part[0, flipped] = part[0, flipped, ::-1]
-    return weights, means, np.broadcast_to(np.eye(2), (1, count, 2, 2, 2))
+    return MixtureDraws(weights, means, np.broadcast_to(np.eye(2), (1, count, 2, 2, 2)))
 
 
 def test_it_says_one_or_two_components():
-    assert not describe_count(count_components(*drawn_mixtures(4.0, 0)))
-    (said,) = describe_count(count_components(*drawn_mixtures(1.34, 0)))
+    assert not describe_count(drawn_mixtures(4.0, 0).count_different())
+    (said,) = describe_count(drawn_mixtures(1.34, 0).count_different())
     assert "1 (" in said
     assert "or 2 (" in said
     assert "model" not in said  # for people who wrote none
@@ -179,19 +179,21 @@ def test_it_says_one_or_two_components():
 
 def test_components_without_weight_do_not_count():
     means, spreads = np.array([[0.0], [5.0], [9.0]]), np.ones((3, 1, 1))
-    assert count_components(np.array([0.5, 0.495, 0.005]), means, spreads) == 2.0
+    assert MixtureDraws(np.array([0.5, 0.495, 0.005]), means, spreads).count_different() == 2.0
     chained = np.array([[0.0], [1.2], [2.4]])  # each is one with the next
-    assert count_components(np.full(3, 1 / 3), chained, spreads) == 1.0
+    assert MixtureDraws(np.full(3, 1 / 3), chained, spreads).count_different() == 1.0
 
 
 def test_labels_depend_on_the_draw_and_the_fit_alone():
     """A draw has the same order of components among other draws, and whatever order it came in."""
-    fit = np.array([[0.0, 0.0], [1.0, 0.0]]), np.broadcast_to(np.eye(2), (2, 2, 2))
+    centers, spreads = np.array([[0.0, 0.0], [1.0, 0.0]]), np.broadcast_to(np.eye(2), (2, 2, 2))
+    fit = MixtureDraws(np.array([0.4, 0.6]), centers, spreads)
     some = drawn_mixtures(1.0, 3)
-    every = relabel(*some, *fit)
-    alone = relabel(*(part[:, 7:8] for part in some), *fit)
-    turned = relabel(*(part[:, :, ::-1] for part in some), *fit)
-    for one, other, third in zip(every, alone, turned, strict=True):
+    parts = (some.weights, some.means, some.covariances)
+    ways = [slice(None), (slice(None), slice(7, 8)), (slice(None), slice(None), slice(None, None, -1))]
+    ordered = [MixtureDraws(*(part[way] for part in parts)).order_like(fit) for way in ways]
+    for name in ("weights", "means", "covariances"):
+        one, other, third = (getattr(mixtures, name) for mixtures in ordered)
         np.testing.assert_array_equal(one[:, 7:8], other)
         np.testing.assert_array_equal(one, third)
 

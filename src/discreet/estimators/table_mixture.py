@@ -20,7 +20,7 @@ from discreet.estimators.covariance_types import check_gaussians, pack_covarianc
 from discreet.estimators.table_estimator import TableEstimator, warn_of_dropped_rows
 from discreet.guarantees import Neighbors
 from discreet.models.noisy_sums import noise_std
-from discreet.models.table.column_maps import match_histogram
+from discreet.models.table.column_maps import correct_cells, match_histogram
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES
@@ -212,6 +212,14 @@ class TableMixture(LogLikelihoodScore, DensityMixin, TableEstimator):  # type: i
         covariances = unpack_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         components = Components(self.weights_, self.means_, covariances)
         return MixedComponents(components, tuple(self.probabilities_.values()), tuple(self.cells_.values()))
+
+    def _moved_shares(self) -> dict[str, float]:
+        """Return for each column of numbers the share of the rows that ``sample`` moves to other cells."""
+        mixture, result = self._mixture, {}
+        for j, (name, cells) in enumerate(zip(self._numbers, self._cells, strict=True)):
+            own = correct_cells(mixture.components, j, cells, mixture.cells[j], math.inf)
+            result[name] = 0.5 * float(np.abs(mixture.cells[j] - own).sum())
+        return result
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of density times probability of each row, without noise: do not publish it.

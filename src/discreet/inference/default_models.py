@@ -25,13 +25,16 @@ from discreet.estimators.table_mixture import TableMixture
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.cell_rows import CellAxis, build_cells
 from discreet.inference.rows.class_rows import build_classifier
+from discreet.inference.rows.component_labels import MixtureDraws
 from discreet.inference.rows.direction_rows import build_clusters, build_principal_axes
 from discreet.inference.rows.factor_rows import build_factor_analysis
-from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, build_mixture, read_declared_scales
+from discreet.inference.rows.gaussian_rows import MEDIAN_SHARE, read_declared_scales
 from discreet.inference.rows.logistic_rows import build_logistic
+from discreet.inference.rows.mixture_rows import MIXTURE_NAMES, build_mixture
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.moment_rows import build_moments
 from discreet.inference.rows.regression_rows import build_regression
+from discreet.queries.counts.grids import Marginals
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import MomentSums
 from discreet.queries.moments.components import Components
@@ -66,14 +69,7 @@ from discreet.statistics import (
 Array = NDArray[np.float64]
 
 YOUR_OWN = "write model=… with a model of your own"
-TABLES = (
-    "for synthetic tables with honest standard errors fit a TableSynthesizer, then "
-    "dp.infer(synthesizer).synthesize(m=20)"
-)
-INSTEAD: dict[type, str] = {
-    TableMixture: "its numbers follow released histograms, and not its Gaussians, so these are no model of a row; "
-    + TABLES,
-}
+MOVED = 0.05  # share of the rows that a column's histogram moves, above which it is said not to be that of Gaussians
 POPULATION = "its own interval(of='population') accounts for noise and sampling"
 ANSWERS: dict[type, str] = {
     Extreme: "how far a population reaches cannot be known from a sample; write quantiles(…) with levels inside (0, 1)",
@@ -110,9 +106,6 @@ def check_has_model(source: Any) -> None:
     source : fitted estimator or Answer
     """
     name = type(source).__name__
-    for kind, instead in INSTEAD.items():
-        if isinstance(source, kind):
-            raise ValueError(f"releases={name}: expected an estimator with a model of rows; {instead}")
     method = getattr(source, "method", None)
     for kind, methods in METHODS.items():
         if isinstance(source, kind) and method not in methods:
@@ -168,6 +161,21 @@ def _check_features_measured(source: LinearClassifier) -> None:
         )
 
 
+def choose_sums(source: Any, measured: Measurements) -> Measurements:
+    """Return the measurements that the default model is a model of.
+
+    The histograms of numbers that a ``TableMixture`` has released are left out. They correct synthetic rows where
+    Gaussians do not fit, and nothing else that was released depends on them.
+    """
+    if not isinstance(source, TableMixture):
+        return measured
+    sums = [
+        replace(one, used=sum(one.question.categories)) if isinstance(one.question, Marginals) else one
+        for one in measured.sums
+    ]
+    return replace(measured, sums=tuple(sums))
+
+
 def default_model(source: Any, measured: Measurements) -> ModelSpec:
     """Return the default model of a fitted estimator or of an answer.
 
@@ -201,7 +209,28 @@ def _feature_names(fitted: Any, measured: Measurements) -> tuple[str, ...]:
 
 def _mixture(fitted: Any, measured: Measurements) -> ModelSpec:
     fit, columns, where = fitted._components, _feature_names(fitted, measured), read_declared_scales(measured)
-    return build_mixture(where, columns, fitted.covariance_type, fit.weights, fit.means, fit.covariances)
+    mixture = MixtureDraws(fit.weights, fit.means, fit.covariances)
+    return build_mixture(where, columns, fitted.covariance_type, mixture)
+
+
+def _table_mixture(fitted: TableMixture, measured: Measurements) -> ModelSpec:
+    layout, scales = measured.layout, column_scales(fitted.releases_[0].declared)
+    taken = {*MIXTURE_NAMES, "rows"} & set(layout.category_columns)
+    if taken:
+        raise ArgumentError("columns", UNSHOWN, f"no column {min(taken)!r}, which the posterior has as well; rename it")
+    columns = tuple(scales[name].label if name in scales else name for name in layout.columns)
+    fit = fitted._mixture.components
+    tables = tuple(fitted.probabilities_[name] for name in layout.category_columns)
+    mixture = MixtureDraws(fit.weights, fit.means, fit.covariances, tables)
+    values = dict(zip(layout.category_columns, layout.categories, strict=True))
+    spec = build_mixture(read_declared_scales(measured), columns, fitted.covariance_type, mixture, values)
+    uneven = [name for name, share in fitted._moved_shares().items() if share > MOVED]
+    remark = (
+        f"the released histograms of {uneven} are not those of Gaussians: the posterior and its synthetic tables are "
+        "of the Gaussians, where sample() follows the histograms; for tables that do fit a TableSynthesizer, then "
+        "dp.infer(synthesizer).synthesize(m=20)"
+    )
+    return replace(spec, remarks=lambda reported: [*spec.remarks(reported), *([remark] if uneven else [])])
 
 
 def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[Any, ...], list[int]]:
@@ -383,6 +412,7 @@ def _correlations(answer: Correlation, measured: Measurements) -> ModelSpec:
 
 BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     GaussianMixture: _mixture,
+    TableMixture: _table_mixture,
     GaussianClassifier: _classifier,
     FactorAnalysis: _factors,
     LinearRegression: _regression,

@@ -22,7 +22,7 @@ from discreet.inference.clt.likelihood import build_target, effective_shares, is
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.clt.reparametrized_rows import reparametrize_rows
 from discreet.inference.clt.sampling import Chains, run_chains
-from discreet.inference.default_models import YOUR_OWN, check_has_model, default_model
+from discreet.inference.default_models import YOUR_OWN, check_has_model, choose_sums, default_model
 from discreet.inference.factored.factored_posterior import build_choices_target
 from discreet.inference.measured_sums import StationaryPoint
 from discreet.inference.measurements import Measurements, read_measurements
@@ -125,6 +125,8 @@ def infer(
     if model is None:
         check_has_model(releases)
     measured = read_measurements(releases)
+    if model is None:
+        measured = choose_sums(releases, measured)
     spec = _model_spec(releases, measured, model, start)
     public_rows = read_public_rows(public, measured.layout, spec.labels)
     choice("likelihood", likelihood, ("normal", "exact"))

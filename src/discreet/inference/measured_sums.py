@@ -17,7 +17,7 @@ For K > 2 classes there is one such sum for each of them against the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,15 +36,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A release, and the question that it answers."""
+    """A release, and the question that it answers.
+
+    Attributes
+    ----------
+    question : Query
+    release : Release
+    used : int or None
+        How many of its numbers are used, from the first on; None for all.
+    """
 
     question: Query
     release: Release
+    used: int | None = field(default=None, kw_only=True)
 
     @property
     def value(self) -> Array:
-        """The noisy sum."""
-        return self.release.value
+        """The noisy sum, as far as it is used."""
+        return self.release.value[: self.used]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -114,6 +123,7 @@ class View:
     codes: tuple[int, ...]
     space: Space | None
     positive: int | None = None
+    used: int | None = None
 
     def read(self, block: Block) -> Block:
         """Return what the question reads of complete rows; labels are 1 for the class ``positive``, if there is one."""
@@ -124,4 +134,4 @@ class View:
 
     def contributions(self, block: Block) -> Any:
         """Return the contributions of complete rows to the question."""
-        return self.question.contributions(self.read(block))
+        return self.question.contributions(self.read(block))[:, : self.used]

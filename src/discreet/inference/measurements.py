@@ -106,7 +106,7 @@ class Measurements:
         codes = tuple(self.layout.category_columns.index(name) for name in one.category_columns)
         declared = one.release.declared.get("space")
         space = None if declared is None or not columns else Space.from_dict(declared)
-        return View(one.question, columns, codes, space, getattr(one, "positive", None))
+        return View(one.question, columns, codes, space, getattr(one, "positive", None), one.used)
 
     def contributions(self, rows: Rows) -> Array:
         """Return the contribution of each row to all of ``sums``, shape (n, numbers)."""

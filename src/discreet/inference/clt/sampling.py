@@ -1,9 +1,10 @@
 """Sample the posterior: by ``independence_chains`` around its mode where it is nearly normal, otherwise by NUTS.
 
-NumPyro's NUTS runs in whitened coordinates, chains side by side in threads. A chain is a loop over compiled blocks of a
-fixed number of steps. They are functions of the problem's numbers, so that a second problem of the same form needs no
-compilation, whatever the number of draws and chains. NUTS for several chains in one array would take longer to compile,
-and every chain would wait for the longest trajectory.
+NumPyro's NUTS runs in coordinates in which the proposal of those chains is a unit normal: at the mode curvature is 1 in
+all directions, where that of the reference may be off by orders of magnitude. Chains run side by side in threads. A
+chain is a loop over compiled blocks of a fixed number of steps. They are functions of the problem's numbers, so that a
+second problem of the same form needs no compilation, whatever the number of draws and chains. NUTS for several chains
+in one array would take longer to compile, and every chain would wait for the longest trajectory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 from tqdm.auto import tqdm
 
-from discreet.inference.clt.independence_chains import NearMode
+from discreet.inference.clt.independence_chains import NearMode, Proposal
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision, make_keys
 
@@ -30,7 +31,7 @@ Array = NDArray[np.float64]
 MAX_TREE_DEPTH = 8
 TARGET_ACCEPTANCE = 0.8
 CAREFUL_ACCEPTANCE = 0.9  # where variances are coordinates or depend on them, which bends the posterior sharply
-START_SCALE = 0.5  # of the starting points around the reference, in posterior standard deviations
+START_SCALE = 0.5  # of the starting points around the mode, in posterior standard deviations
 BLOCK = 100  # steps that are compiled together
 
 
@@ -68,22 +69,33 @@ def run_chains(
             u, sampler = near.run(proposed, chains, draws), "importance"
             diverging = np.zeros((chains, draws), dtype=bool)
         else:
-            starts = near.proposal.mode + rng.standard_normal((chains, target.size)) * START_SCALE
-            u, diverging = _run_nuts(model, target, starts, draws=draws, warmup=warmup, seed=seed, progress=progress)
+            starts = rng.standard_normal((chains, target.size)) * START_SCALE
+            u, diverging = _run_nuts(
+                model, target, near.proposal, starts, draws=draws, warmup=warmup, seed=seed, progress=progress
+            )
             sampler = "nuts"
     w = target.data["w0"] + u[:, :, :size] @ target.data["root"].T
     return Chains(w, diverging, sampler, proposed.pareto_k)
 
 
 def _run_nuts(
-    model: RowModel, target: LogTarget, starts: Array, *, draws: int, warmup: int, seed: int, progress: bool
+    model: RowModel,
+    target: LogTarget,
+    proposal: Proposal,
+    starts: Array,
+    *,
+    draws: int,
+    warmup: int,
+    seed: int,
+    progress: bool,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return chains of NUTS in whitened coordinates, and which of the transitions diverged."""
+    """Return chains of NUTS, and which of the transitions diverged; ``starts`` are in the proposal's coordinates."""
     chains, blocks = len(starts), -(-(warmup + draws) // BLOCK)
     bar = tqdm(total=blocks * BLOCK * chains, desc="posterior", unit="step", disable=not progress)
     with bar:
         begin, advance = _compiled(model, target, warmup)
-        data, keys = jax.tree.map(jnp.asarray, target.data), make_keys(seed, chains)
+        root = np.linalg.cholesky(proposal.scale)
+        data, keys = jax.tree.map(jnp.asarray, (target.data, proposal.mode, root)), make_keys(seed, chains)
         # The first block of every chain comes before there are threads, so that all is compiled once.
         firsts = [advance(data, begin(data, *each)) for each in zip(starts, keys, strict=True)]
         bar.update(BLOCK * chains)
@@ -98,8 +110,8 @@ def _run_nuts(
             return jax.tree.map(lambda *each: np.concatenate(each)[warmup : warmup + draws], *drawn)
 
         with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
-            u, diverging = jax.tree.map(lambda *each: np.stack(each), *pool.map(run, *zip(*firsts, strict=True)))
-    return u, diverging
+            z, diverging = jax.tree.map(lambda *each: np.stack(each), *pool.map(run, *zip(*firsts, strict=True)))
+    return proposal.mode + z @ root.T, diverging
 
 
 def _compiled(model: RowModel, target: LogTarget, warmup: int) -> Any:
@@ -108,7 +120,12 @@ def _compiled(model: RowModel, target: LogTarget, warmup: int) -> Any:
     key = ("nuts", density, target.size, warmup, acceptance)
     if key in model.compiled:
         return model.compiled[key]
-    init, step = hmc(potential_fn_gen=lambda data: lambda u: -density(data, u), algo="NUTS")
+
+    def potential(data: Any) -> Any:
+        own, mode, root = data
+        return lambda z: -density(own, mode + root @ z)
+
+    init, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
     def begin(data: Any, start: Any, key: Any) -> Any:
         return init(

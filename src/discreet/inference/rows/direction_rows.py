@@ -16,13 +16,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.rows.gaussian_rows import (
-    Scales,
-    build_gaussian_model,
-    build_mixture,
-    clip_to_bounds,
-    initialize_covariances,
-)
+from discreet.inference.rows.component_labels import MixtureDraws
+from discreet.inference.rows.gaussian_rows import Scales, build_gaussian_model, clip_to_bounds, initialize_covariances
+from discreet.inference.rows.mixture_rows import build_mixture
 from discreet.inference.rows.model_spec import Draws, ModelSpec
 
 Array = NDArray[np.float64]
@@ -97,7 +93,8 @@ def build_clusters(where: Scales, columns: tuple[str, ...], centers: Array) -> M
     usual = 0.2 * float(np.exp(np.log(where[1]).mean()))
     sd = np.minimum(START_SHARE * apart.min(axis=1), usual) if count > 1 else np.array([usual])
     spreads = np.maximum(sd, 1e-3 * usual)[:, None, None] ** 2 * np.eye(d)
-    mixture = build_mixture(where, columns, "spherical", np.full(count, 1.0 / count), centers, spreads)
+    fit = MixtureDraws(np.full(count, 1.0 / count), centers, spreads)
+    mixture = build_mixture(where, columns, "spherical", fit)
 
     def report(draws: Draws) -> dict[str, Array]:
         result = mixture.report(draws)
@@ -110,4 +107,6 @@ def build_clusters(where: Scales, columns: tuple[str, ...], centers: Array) -> M
         "variances": ["cluster"],
         "components": [],
     }
-    return replace(mixture, report=report, dims=dims, coords={"column": columns, "cluster": range(count)})
+    return replace(
+        mixture, report=report, dims=dims, coords={"column": columns, "cluster": mixture.coords["component"]}
+    )
