@@ -589,3 +589,15 @@ def test_numbers_follow_a_parabola_within_bins():
         real, ours = ((side * t["x"] > 1.5, t) for t in (rows, made))
         slopes = [float(np.polyfit(t.loc[some, "x"], t.loc[some, "y"], 1)[0]) for some, t in (real, ours)]
         assert 0.5 < slopes[1] / slopes[0] < 1.5, slopes
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_a_number_of_a_single_bin_is_beside_numbers_of_several(epsilon, shortest_fits):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.normal(50.0, 15.0, 2000).clip(0, 120), "gains": np.zeros(2000)})
+    schema = dp.Schema({"age": dp.Number(0, 120), "gains": dp.Number(0, 1e5)})
+    fitted = dp.TableSynthesizer(epsilon=epsilon, delta=1e-6, schema=schema, random_state=0).fit(rows)
+    ages, gains = fitted._prepared[1].columns.sizes
+    assert (ages > 1, gains) == (True, 1)
+    assert np.isfinite(fitted.score_samples(rows)).all()
+    assert fitted.sample(50, random_state=0)["age"].between(0, 120).all()

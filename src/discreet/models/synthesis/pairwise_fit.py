@@ -160,11 +160,11 @@ class Solver:
         """Set Q, and the priors of D."""
         links, d = self.targets.links, len(self.between)
         owner = np.append(np.arange(d), links.owners)
-        numbers = np.isin(owner, self.targets.columns.numbers)
+        self.curves = np.hstack([self.links, links.curves])  # Q
+        numbers = np.isin(owner, self.targets.columns.numbers) & self.curves.any(axis=0)  # a single bin has no scores
         self.curved = np.outer(numbers, numbers) & (owner[:, None] != owner[None, :])
         self.curved[:d, :d] = False
         self.curved &= np.abs(self.targets.trends)[np.ix_(owner, owner)] <= STRONG
-        self.curves = np.hstack([self.links, links.curves])  # Q
         squares = self.curves**2
         found = self.curves.T @ np.where(self.across, self.goal - links.tables, 0.0) @ self.curves / self.rows
         sums = squares.sum(axis=0)
