@@ -77,6 +77,8 @@ PLACES = {
 NAMES = {place: name for name, place in PLACES.items()}
 # Files of earlier versions have "module:Class", with modules that no longer exist. The class is enough, except here.
 BEFORE = {"discreet.models.directions:Scatter": "directions.Scatter"}
+# Fields that files of earlier versions do not have, and what was meant then.
+MEANT_BEFORE = {"OneGaussian": {"least_count": 0.002}}
 NUMBERS = {np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd"}
 
 
@@ -177,4 +179,5 @@ def _read(plain: Any) -> Any:
     kind = _find_kind(str(plain["kind"]))
     if issubclass(kind, Enum):
         return kind(given["value"])
+    given = MEANT_BEFORE.get(kind.__name__, {}) | given
     return kind(**{str(key): _read(value) for key, value in given.items()})

@@ -46,6 +46,8 @@ class OneGaussian(MomentModel[Components]):
     neighbors : Neighbors
     counted : bool
         Whether the rows are counted, because their number is not public.
+    least_count : float
+        Then a² of the count is at least this: where noise is large, the size of the Gaussian depends on the count.
     spectral : bool
         If True, eigenvalues are corrected one by one (``spectrum``), which is better where few directions matter. If
         False, all differences from a multiple of I are shrunk by one factor, which is better for the density.
@@ -59,6 +61,7 @@ class OneGaussian(MomentModel[Components]):
     counted: bool
     metric: tuple[float, ...] | None = None
     spectral: bool = False
+    least_count: float = 0.05
     name: str = "one Gaussian"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Components:
@@ -69,7 +72,7 @@ class OneGaussian(MomentModel[Components]):
 
     def moments(self, params: Components) -> ClippedMoments:
         """Return the statistic at these parameters."""
-        weights = moment_weights(self.clipping, self.shape, self.neighbors, counted=self.counted)
+        weights = moment_weights(self.clipping, self.shape, self.neighbors, self.least_count if self.counted else 0.0)
         return ClippedMoments(params, self.clipping.radius, weights, self.shape.name)
 
     def maximize(self, params: Components, release: Release) -> Components:

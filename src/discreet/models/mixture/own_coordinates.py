@@ -53,7 +53,6 @@ Array = NDArray[np.float64]
 Weights = tuple[float, float, float]
 
 SCALES = np.geomspace(1e-4, 4.0, 400)  # of s in ``Clipping.undo``; at larger s clipping leaves too little to see
-LEAST_COUNT = 0.05  # a² of a single Gaussian: where noise is large, its size depends on the count
 WORTH = 0.1  # nats a dimension that a component's own covariance gains over the shared one, at most
 
 
@@ -213,18 +212,18 @@ def _least(a2: Array, b2: Array, c2: Array, shape: Shape) -> Array:
 
 
 @lru_cache(maxsize=256)
-def moment_weights(clipping: Clipping, shape: Shape, neighbors: Neighbors, *, counted: bool) -> Weights:
-    """Return a², b², c² for a single Gaussian; a = 0 where its rows need not be counted.
+def moment_weights(clipping: Clipping, shape: Shape, neighbors: Neighbors, least_count: float) -> Weights:
+    """Return a², b², c² for a single Gaussian; a² is at least ``least_count``, or 0 if that is 0: rows are not counted.
 
-    >>> round(sum(moment_weights(Clipping(3, 9.0), Shape("full", 3), Neighbors.ADD_REMOVE, counted=True)), 12)
+    >>> round(sum(moment_weights(Clipping(3, 9.0), Shape("full", 3), Neighbors.ADD_REMOVE, 0.05)), 12)
     1.0
     """
     count, first, second = noise_costs(clipping, shape)
-    a2 = np.geomspace(LEAST_COUNT, 0.5, 40)[None, :] if counted else np.zeros((1, 1))
+    a2 = np.geomspace(least_count, 0.5, 60)[None, :] if least_count else np.zeros((1, 1))
     b2 = np.geomspace(0.002, 0.9, 200)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)
     squared = 2.0 - 2.0 * _least(a2, b2, c2, shape) if neighbors is Neighbors.REPLACE_ONE else np.ones_like(c2)
-    cost = np.maximum(squared, 1.0) * (first / b2 + second / c2 + (count / a2 if counted else 0.0))
+    cost = np.maximum(squared, 1.0) * (first / b2 + second / c2 + (count / a2 if least_count else 0.0))
     return _choose(a2, b2, c2, cost)
 
 
