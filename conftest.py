@@ -105,6 +105,12 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
     return result
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put posteriors first, in whatever order the rest has: one worker compiles them, and the other does not as well."""
+    items.sort(key=lambda item: "inference" not in item.nodeid.partition("::")[0])
+
+
 def pytest_unconfigure() -> None:
     """Let what was passed over be freed in order at exit: some libraries complain about what is left at the end."""
     atexit.register(gc.unfreeze)  # not now: pytest would look through all of it five times

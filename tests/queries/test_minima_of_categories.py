@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import discreet as dp
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.minimum import Minimum
 from discreet.records import Block
+from effort import LONG
 
 WARD = dp.Category(["medicine", "surgery"], other="other")
 COLUMNS = {
@@ -66,9 +68,10 @@ def blocks(curator):
     return found
 
 
-def fitted(name, relation="replace-one", epsilon=5.0):
+@cache
+def fitted(name, relation="replace-one"):
     kind, given = GIVEN[name]
-    model = kind(epsilon=epsilon, **given)
+    model = kind(epsilon=5.0, **given)
     model.fit(dp.Curator(PEOPLE, schema=SCHEMA, neighbors=relation, at_most=10_000).only([*FEATURES, "ill"]), "ill")
     (release,) = (one for one in model.releases_ if isinstance(one.question, Minimum))
     return model, release
@@ -89,7 +92,12 @@ def pushes(question, setting, rows, rng):
 
 
 def search(question, setting, rows):
-    """Return the largest push of a row that comes or goes, of one that is replaced, and the largest curvature."""
+    """Return the largest push of a row that comes or goes, of one that is replaced, and the largest curvature.
+
+    Rows that are read alike, as those beyond a bound, push alike; a long run tries them all.
+    """
+    if not LONG:
+        rows = list({(one.x.tobytes(), one.codes.tobytes()): one for one in rows}.values())
     alone, replaced, curvature = 0.0, 0.0, 0.0
     for gradients, curvatures in pushes(question, setting, rows, np.random.default_rng(1)):
         alone = max(alone, float(np.linalg.norm(gradients, axis=1).max()))
