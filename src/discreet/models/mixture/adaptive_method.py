@@ -1,7 +1,7 @@
 """``Adaptive``: fits a Gaussian mixture in three phases: one Gaussian, a search for clusters, and the mixture.
 
 Where covariances would be noise, clusters that are apart are looked for within the first phase (``look``), and measured
-with what is left (``measure_apart``). Where none are seen, nothing but the price of the look changes.
+with what is left (``measure_apart``). Where none are, phase 2 may still start at the centres that were seen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.door import Release
 from discreet.em import Step, expectation_maximization
-from discreet.models.clusters.lloyd_search import LloydSearch
+from discreet.models.clusters.lloyd_search import LloydSearch, MovingCenters
 from discreet.models.mixture.adaptive_model import AdaptiveMixture, Pool, spread_over
 from discreet.models.mixture.cluster_start import start_at_clusters
 from discreet.models.mixture.component_moves import move_spare, split_heaviest
@@ -54,9 +54,9 @@ class Adaptive(MixturePlan):
             one, one.initialize(space.dimension, rng), space, islice(measures, before)
         )
         rows = released_rows(releases[-1])
-        found = start = None
+        found = seen = None
         if self.looks_with(rows):
-            found, start, more = self.look(base, rows, space, rng, measures)
+            found, seen, more = self.look(base, rows, space, rng, measures)
             releases += more
         if found is not None:
             result, more = self.measure_apart(found, base, rows, space, measures, self.shares[len(releases) :])
@@ -65,15 +65,16 @@ class Adaptive(MixturePlan):
             base, more = expectation_maximization(one, base, space, islice(measures, self.rounds - before))
             rows, releases = released_rows(more[-1]), releases + more
         single = self.is_single
-        if start is not None and self.is_hopeless(rows):
+        if seen is not None and not self.has_look and self.is_hopeless(rows):
             single, asked = True, [measure(one.query(base, space)) for measure in measures]
             base, releases = one.maximize(base, mean_release(asked)), releases + asked
         if single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             return self._finish(Components(*(np.repeat(part, self.count, axis=0) for part in parts)), rows), releases
-        if self.has_look:
-            start = spread_over(base, self.count, rng)
-        if start is None:
+        if seen is not None:
+            start = start_at_clusters(*seen, base, self.shape, self.count, rng)
+            start = start if start.count >= self.count else spread_over(base, self.count, rng)
+        else:
             start, more = self.search(base, rows, space, rng, measures)
             releases += more
         result, more = self.improve(start, base, rows, space, rng, measures, len(self.shares) - len(releases))
@@ -87,8 +88,8 @@ class Adaptive(MixturePlan):
 
     def look(
         self, base: Components, rows: float, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
-    ) -> tuple[Components | None, Components | None, list[Release]]:
-        """Return round components where clusters are apart, or None; else what phase 2 may start from; the releases.
+    ) -> tuple[Components | None, tuple[MovingCenters, LloydSearch], list[Release]]:
+        """Return round components where clusters are apart, or None; the centres that were seen; the releases.
 
         Lloyd steps find centres, and one release the size of what is around each (``round_components``).
 
@@ -116,10 +117,7 @@ class Adaptive(MixturePlan):
         found = sizes.find(
             lambda question: mean_release([measure(question) for _ in range(several)]), self.neighbors, space
         )
-        if found is not None or self.has_look:
-            return found, None, releases
-        start = start_at_clusters(centers, search, base, self.shape, self.count, rng)
-        return None, start if start.count >= self.count else spread_over(base, self.count, rng), releases
+        return found, (centers, search), releases
 
     def measure_apart(
         self,
