@@ -61,6 +61,21 @@ def test_clusters_that_are_apart_are_found_where_covariances_are_noise(looks, mo
 
 
 @seeds_are_fine
+@pytest.mark.parametrize("kept", [True, False])
+def test_centers_of_a_look_that_finds_nothing_apart_are_started_from(kept, monkeypatch):
+    """Three clusters of spread 2 in 30 columns lose too little as one Gaussian for the look to call them apart."""
+    if not kept:
+        monkeypatch.setattr(Adaptive, "sees_centers", lambda self, rows: False)
+    rng = np.random.default_rng(0)
+    centres = 2.0 * rng.standard_normal((3, 30))
+    rows = centres[rng.integers(0, 3, 40_000)] + rng.standard_normal((40_000, 30))
+    given = {"epsilon": EPSILON, "bounds": (-9.0, 9.0), "neighbors": "add-remove", "random_state": 0}
+    model = dp.GaussianMixture(3, **given).fit(rows)
+    distances = np.linalg.norm(model.means_[:, None] - centres, axis=2)
+    assert (distances.min(axis=0).max() < 0.2 * np.sqrt(30)) == kept
+
+
+@seeds_are_fine
 def test_one_gaussian_stays_one():
     (rows, _), _ = drawn(0.0)
     model = dp.GaussianMixture(4, epsilon=EPSILON, bounds=(-30.0, 30.0), random_state=0).fit(rows)

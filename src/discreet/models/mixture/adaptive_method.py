@@ -72,7 +72,7 @@ class Adaptive(MixturePlan):
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             return self._finish(Components(*(np.repeat(part, self.count, axis=0) for part in parts)), rows), releases
         if seen is not None:
-            start = start_at_clusters(*seen, base, self.shape, self.count, rng)
+            start = start_at_clusters(*seen, base, self.shape, self.count, rng) if self.sees_centers(rows) else base
             start = start if start.count >= self.count else spread_over(base, self.count, rng)
         else:
             start, more = self.search(base, rows, space, rng, measures)

@@ -34,7 +34,8 @@ HOPELESS = 0.2  # squared error of its mean above which a component is dominated
 
 SEARCH = 0.1  # share of the budget of the search for clusters, relative to what phase 1 leaves
 # Noise of a centre, relative to the spread of its cluster, above which there is no search: so much for each component
-# beyond two, as a start without a search is then less likely to have one near each cluster
+# beyond two, as a start without a search is then less likely to have one near each cluster. Centres of a look are
+# started from up to so much
 BLIND, MOST_BLIND = 0.16, 1.0
 # In up to three columns, and for more than four components, a histogram sees more where that noise is above 0.4; or
 # above 0.35 if it also chooses K. It has twice the share of a search, and few steps follow
@@ -220,6 +221,10 @@ class MixturePlan(Method[Components]):
         """The noise of a centre in a Lloyd step of the look, relative to the spread of its cluster."""
         noise = count_noise(LOOK * self.budget / usual_steps(self.count), self.neighbors)
         return relative_noise(noise, self.shape.dimension) * self.count / self.rows
+
+    def sees_centers(self, rows: float) -> bool:
+        """Return whether, with so many rows, a mixture had better start at the centres of a look than without regard."""
+        return not self.has_look or self._look_error * self.rows / rows <= BLIND
 
     def default_steps(self) -> int:
         """Return the number of steps that suits the budget: more steps where there is less noise.
