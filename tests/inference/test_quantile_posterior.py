@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from scipy.stats import beta, chi2, norm
 
 import discreet as dp
 from discreet import statistics
+from discreet.inference.quantiles.normal_walk import approximate, walk
 from discreet.inference.quantiles.quantile_posterior import ColumnValues
 from discreet.inference.quantiles.rank_likelihood import RankDraw, RankLikelihood
 from discreet.inference.quantiles.share_tree import ShareTree
@@ -107,10 +109,49 @@ def test_rows_given_as_they_are_leave_a_population_its_sampling():
     below = drawn[:, : len(shares) // 2].sum(axis=1)
     expected = shares[: len(shares) // 2].sum()
     assert abs(below.std() / math.sqrt(expected * (1.0 - expected) / n) - 1.0) < 0.1
-    fine = ShareTree(np.arange(13.0), np.zeros((12, 1)), np.zeros((12, 1)), np.ones(1), np.ones(1))
+    fine = replace(one, edges=np.arange(13.0), lefts=np.zeros((12, 1)), rights=np.zeros((12, 1)))
     levels = fine.quantiles(np.full((1, 12), 1.0 / 12), np.array([0.2, 0.51]), True, np.random.default_rng(0))
     np.testing.assert_array_equal(levels, [[2.0, 6.0]])
     assert np.all(np.diff(one.quantiles(drawn, np.array([0.4, 0.41, 0.8]), True, np.random.default_rng(0))) >= 0.0)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_coordinates_have_the_density_of_the_shares(whole):
+    one, units, rng = tree(whole), np.array([60.0]), np.random.default_rng(0)
+
+    def odds(points):
+        shares = np.exp(one.unfold(points, np.full(len(points), 60.0))[0])
+        return np.log(shares @ one.lefts) - np.log(shares @ one.rights)
+
+    off = []
+    for point in rng.normal(0.0, 1.0, (4, one.size)):
+        step = 1e-5 * np.eye(one.size)
+        jacobian = (odds(point + step) - odds(point - step)) / 2e-5
+        log_shares, density = one.unfold(point[None], units)
+        count = (np.exp(log_shares) @ (one.lefts + one.rights) * 60.0)[0]
+        wide = np.maximum(count * (one.strengths + 1.0) / (one.strengths + count) - 1.0, 0.2)
+        share = 1.0 / (1.0 + np.exp(-odds(point[None])[0]))
+        by_hand = beta.logpdf(share, wide * one.shares, wide * (1.0 - one.shares)) + np.log(share * (1.0 - share))
+        assert density[0] == pytest.approx(by_hand.sum() + np.linalg.slogdet(jacobian)[1], abs=1e-4)
+        off.append(density[0] - norm.logpdf(point).sum())
+    assert max(abs(np.array(off))) < 0.25 * one.size  # they are nearly normal
+
+
+def test_chains_around_a_normal_have_their_target():
+    """The residual x + y²/4 − 1 has an error of e^(−3|r|): bent and pointed. Against a sum over a grid."""
+
+    def log_density(points):
+        return -0.5 * np.square(points).sum(axis=1) - 3.0 * np.abs(points[:, 0] + points[:, 1] ** 2 / 4.0 - 1.0)
+
+    near = approximate(lambda at: 2.0 * (at[:, :1] + at[:, 1:] ** 2 / 4.0 - 1.0), 2)
+    draws = walk(log_density, *near, 400, 60, 60, 4, np.random.default_rng(0))
+    line = np.linspace(-6.0, 6.0, 401)
+    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
+    mass = np.exp(log_density(grid))
+    mass /= mass.sum()
+    for function in (lambda at: at[..., 0], lambda at: abs(at[..., 1]), lambda at: (at[..., 1] > 1.5) * 1.0):
+        each = function(draws).mean(axis=1)  # of independent chains
+        assert abs(each.mean() - mass @ function(grid)) < 7.0 * each.std(ddof=1) / math.sqrt(len(each))
 
 
 def test_values_follow_steps_that_were_declared_or_found():

@@ -7,8 +7,6 @@ the other half, which stands still: each half-step leaves the target of all chai
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,31 +35,6 @@ def propose(points: Array, first: bool, rng: np.random.Generator) -> tuple[NDArr
     multiple = np.where(rng.random((len(moving), 1)) < WHOLE_STEPS, 1.0, 2.38 / np.sqrt(2.0 * size))
     jitter = JITTER * rng.normal(size=(len(moving), size))
     return moving, points[moving] + multiple * (points[still[one]] - points[still[other]]) + jitter
-
-
-def evolve(
-    log_density: Callable[[Array], Array], start: Array, warmup: int, kept: int, apart: int, rng: np.random.Generator
-) -> Array:
-    """Return draws of shape (chains, kept, size): every ``apart`` steps one, after a warm-up.
-
-    Parameters
-    ----------
-    log_density : callable
-        From points of shape (n, size) to n numbers.
-    start : array of shape (chains, size)
-    warmup, kept, apart : int
-    rng : Generator
-    """
-    points, heights, result = start.copy(), log_density(start), []
-    for step in range(warmup + kept * apart):
-        for first in (True, False):
-            moving, proposed = propose(points, first, rng)
-            height = log_density(proposed)
-            taken = np.log(rng.random(len(moving))) < height - heights[moving]
-            points[moving[taken]], heights[moving[taken]] = proposed[taken], height[taken]
-        if step >= warmup and (step - warmup) % apart == apart - 1:
-            result.append(points.copy())
-    return np.stack(result, axis=1)
 
 
 def group_chains(draws: Array, chains: int) -> Array:

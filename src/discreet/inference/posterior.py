@@ -35,7 +35,7 @@ SAMPLERS = {
     "grid": "parameters on a grid",
     "independent": "direct simulation",
     "gibbs": "turns of states and variances",
-    "evolution": "differential evolution",
+    "walk": "chains around a normal approximation",
 }
 INDEPENDENT = ("disturbed", "grid", "independent")  # of which there are no chains
 PREDICTIVE_DRAWS = 100  # of the parameters, for predictive rows
@@ -67,7 +67,7 @@ class Diagnostics:
         How draws were made: ``"importance"`` (chains that propose points around the mode, where the posterior is nearly
         normal), ``"nuts"``, ``"augmentation"`` (with the hidden rows), ``"disturbed"`` (releases of a synthesizer,
         with sampling and noise once more), ``"grid"``, ``"independent"``, ``"gibbs"`` (states and variances in turn),
-        or ``"evolution"`` (chains that learn from one another).
+        or ``"walk"`` (steps around a normal approximation).
     pareto_k : float
         k̂ of the weights of points around the mode: below 0.5 where these cover the posterior. Not a number where none
         were drawn.

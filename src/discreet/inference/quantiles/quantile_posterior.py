@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, positive
 from discreet.door.release import describe_rows_of_releases
-from discreet.inference.evolution import CHAINS, evolve, group_chains
+from discreet.inference.evolution import CHAINS, group_chains
 from discreet.inference.posterior import PosteriorDraws, diagnose, to_data_tree
+from discreet.inference.quantiles.normal_walk import approximate, walk
 from discreet.inference.quantiles.rank_likelihood import RankDraw, RankLikelihood
 from discreet.inference.quantiles.share_tree import ShareTree
 from discreet.queries.ranks.column_steps import FINEST, Scale
@@ -31,7 +32,7 @@ from discreet.statistics.quantile_answers import QuantileRange
 
 Array = NDArray[np.float64]
 
-WARMUP, APART = 1500, 10  # steps of the chains before the first draw, and between two
+WARMUP, APART = 300, 5  # steps of the chains before the first draw, and between two
 MARGIN = 1e-9
 
 
@@ -117,11 +118,11 @@ def infer_quantiles(answer: Quantile, rows: float | None, chains: int, draws: in
         axes = {name: several[1:] for name, several in axes.items()}
     labels = [str(label) for label in answer.groups or ()]
     which = describe_rows_of_releases(answer.releases)
-    facts: dict[str, Any] = {"likelihood": "exact", "sampler": "evolution"}
+    facts: dict[str, Any] = {"likelihood": "exact", "sampler": "walk"}
     facts |= {"neighbors": answer.releases[0].neighbors.value} | ({} if which is None else {"which_rows": which})
     coords: dict[str, Sequence[Any]] = {"group": labels, "level": list(answer.levels)}
     tree = to_data_tree(values, np.zeros((chains, draws), dtype=bool), axes, coords, facts)
-    diagnostics = diagnose(tree, 1.0, "evolution", math.nan, own_model=False, remarks=())
+    diagnostics = diagnose(tree, 1.0, "walk", math.nan, own_model=False, remarks=())
     return PosteriorDraws(tree, "exact", diagnostics, answer.guarantee, which_rows=which).warn()
 
 
@@ -191,22 +192,21 @@ def _infer_group(
         return np.maximum(count + noise * points[:, -1], 1.0)
 
     def log_density(points: Array) -> Array:
-        logits, n = points[:, : tree.size], number(points)
-        shares = tree.split(logits)
-        result = tree.log_prior(logits, shares, n / persons) - (np.abs(points[:, -1]) if noise else 0.0)
+        n = number(points)
+        shares, result = tree.unfold(points[:, : tree.size], n / persons)
+        result = result - (np.abs(points[:, -1]) if noise else 0.0)
         return result + likelihood.log_likelihood(n[:, None] * np.exp(shares))
 
-    members = max(CHAINS, 2 * (tree.size + 2))
-    members = -(-members // (2 * chains)) * 2 * chains
-    sizes = np.diff(np.interp(tree.edges, places, ranks)) + 0.1
-    left, right = sizes @ tree.lefts, sizes @ tree.rights
-    spread = np.minimum(np.sqrt(1.0 / left + 1.0 / right), 1.0)
-    start = np.log(left / right) + spread * rng.normal(size=(members, tree.size))
-    if noise:
-        start = np.hstack([start, rng.laplace(size=(members, 1))])
-    points = evolve(log_density, start, WARMUP, -(-chains * draws // members), APART, rng)
+    def misses(points: Array) -> Array:
+        n = number(points)
+        return likelihood.misses(n[:, None] * np.exp(tree.unfold(points[:, : tree.size], n / persons)[0]))
+
+    members = -(-CHAINS // chains) * chains
+    near = approximate(misses, tree.size + bool(noise))
+    points = walk(log_density, *near, members, WARMUP, -(-chains * draws // members), APART, rng)
     flat = points.reshape(-1, points.shape[2])
-    shares = tree.draw_population(tree.split(flat[:, : tree.size]), number(flat) / persons, rng)
+    n = number(flat) / persons
+    shares = tree.draw_population(tree.unfold(flat[:, : tree.size], n)[0], n, rng)
     result = values.to_values(tree.quantiles(shares, levels, values.whole, rng))
     return group_chains(result.reshape(*points.shape[:2], len(levels)), chains)[:, :draws]
 

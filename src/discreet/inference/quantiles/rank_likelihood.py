@@ -11,6 +11,7 @@ w_y·∫₀¹ Π_{k≠y} (1 − v·w_k) dv; here v = e^(−u), and the integral 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,48 +71,75 @@ class RankLikelihood:
     """
 
     def __init__(self, edges: Array, draws: list[RankDraw], heap: float) -> None:
-        self._draws = draws
         self._grids = {atoms: _Ranks(edges, draws, heap, atoms) for atoms in {one.atoms for one in draws}}
+        self._among = [_Candidates(one, self._grids[one.atoms].points) for one in draws]
 
     def log_likelihood(self, counts: Array) -> Array:
         """Return the log-likelihood of rows in each cell, shape (n, leaves)."""
         ranks = {atoms: grid.find(counts) for atoms, grid in self._grids.items()}
-        return np.asarray(
-            sum(self._one(draw, self._grids[draw.atoms].points, ranks[draw.atoms]) for draw in self._draws)
-        )
+        return np.asarray(sum(one.log_density(ranks[one.draw.atoms]) for one in self._among))
 
-    @staticmethod
-    def _one(draw: RankDraw, every: Array, ranks: Array) -> Array:
+    def misses(self, counts: Array) -> Array:
+        """Return by how many standard deviations, about, the ranks of draws miss their aims, shape (n, draws)."""
+        ranks = {atoms: grid.find(counts) for atoms, grid in self._grids.items()}
+        return np.stack([one.miss(ranks[one.draw.atoms]) for one in self._among], axis=1)
+
+
+class _Candidates:
+    """What a draw was made from: the intervals between some points, in which ranks are linear, or are one candidate."""
+
+    def __init__(self, draw: RankDraw, every: Array) -> None:
         low, high = np.searchsorted(every, [draw.first, draw.last])
         points = every[low : high + 1]
-        own = ranks[:, low : high + 1] - ranks[:, low : low + 1] + draw.below
-        aim = (draw.q * (own[:, -1] - draw.below) + draw.above)[:, None]
-        lower, upper, widths = own[:, :-1].copy(), own[:, 1:].copy(), np.diff(points)
-        single = draw.atoms & (widths <= 1.0)
+        self.draw, self._part = draw, slice(low, high + 1)
+        self._widths = np.diff(points)
+        self._single = draw.atoms & (self._widths <= 1.0)
+        self._place = int(np.clip(np.searchsorted(points, draw.value, side="right") - 1, 0, len(points) - 2))
+        self._inside = float((draw.value - points[self._place]) / self._widths[self._place])
+
+    def _own(self, ranks: Array) -> tuple[Array, Array]:
+        """Return the ranks of the points among the rows that it was drawn from, and the rank that was aimed at."""
+        draw, own = self.draw, ranks[:, self._part]
+        own = own - own[:, :1] + draw.below
+        return own, draw.q * (own[:, -1:] - draw.below) + draw.above
+
+    def _found(self, own: Array) -> Array:
+        """Return the rank of the draw."""
+        return np.asarray((1.0 - self._inside) * own[:, self._place] + self._inside * own[:, self._place + 1])
+
+    def miss(self, ranks: Array) -> Array:
+        """Return by how much it misses its aim; the standard deviation of e^(−η·|d|) is √2/η."""
+        own, aim = self._own(ranks)
+        return (self._found(own) - aim[:, 0]) * self.draw.eta / math.sqrt(2.0)
+
+    def log_density(self, ranks: Array) -> Array:
+        """Return ln p(y | ranks), shape (n,)."""
+        draw, single, sizes = self.draw, self._single, self._widths
+        own, aim = self._own(ranks)
+        lower, upper = own[:, :-1].copy(), own[:, 1:].copy()
         if draw.atoms:
             lower[:, 0] -= np.where(single[0], draw.below, 0.0)
             upper[:, -1] += np.where(single[-1], draw.above, 0.0)
-        nearest = np.maximum(np.maximum(lower - aim, aim - upper), 0.0)
-        heights = -draw.eta * nearest
-        if not single.all():
-            heights = heights + np.where(single, 0.0, _log_slope(lower, upper, aim, draw.eta))
-        sizes = np.log(widths)
+        heights = -draw.eta * np.maximum(np.maximum(lower - aim, aim - upper), 0.0)
+        means = np.ones_like(heights) if single.all() else _mean_within(lower, upper, aim, draw.eta)
+        means[:, single] = 1.0
         if draw.atoms:
-            place = int(np.clip(np.searchsorted(points, draw.value, side="right") - 1, 0, len(widths) - 1))
-            found = heights[:, place]
+            found = heights[:, self._place] + np.log(means[:, self._place])
         else:
-            found = -draw.eta * np.abs(own[:, np.searchsorted(points, draw.value)] - aim[:, 0])
+            found = -draw.eta * np.abs(self._found(own) - aim[:, 0])
             for made_up, missed, end in (
                 (draw.below, aim - draw.below, draw.first),
                 (draw.above, own[:, -1:] - aim, draw.last),
             ):
                 if made_up:  # the candidate at that end has them all
                     extra = -draw.eta * np.maximum(missed, 0.0)
-                    heights, sizes = np.hstack([heights, extra]), np.append(sizes, np.log(draw.candidate))
+                    heights, means = np.hstack([heights, extra]), np.hstack([means, np.ones_like(extra)])
+                    sizes = np.append(sizes, draw.candidate)
                     found = extra[:, 0] if abs(draw.value - end) <= draw.candidate else found
         if draw.flips:
-            return _log_flip(heights, widths, found)
-        return np.asarray(found - logsumexp(heights + sizes, axis=1))
+            return _log_flip(heights + np.log(means), sizes, found)
+        most = heights.max(axis=1)
+        return np.asarray(found - most - np.log((np.exp(heights - most[:, None]) * means) @ sizes))
 
 
 class _Ranks:
@@ -135,13 +163,14 @@ class _Ranks:
         return np.asarray(before[:, self._leaf] + self._part * counts[:, self._leaf])
 
 
-def _log_slope(lower: Array, upper: Array, aim: Array, eta: float) -> Array:
-    """Return the logarithm of the mean of e^(−η·d) over ranks from lower to upper, less that at the nearest of them."""
+def _mean_within(lower: Array, upper: Array, aim: Array, eta: float) -> Array:
+    """Return the mean of e^(−η·d) over ranks from lower to upper, over that at the nearest of them."""
     length = np.maximum(eta * (upper - lower), TINY)
-    inside = (lower < aim) & (aim < upper)
-    left, right = eta * (aim - lower), eta * (upper - aim)
-    both = -np.expm1(-np.where(inside, left, 0.0)) - np.expm1(-np.where(inside, right, 0.0))
-    return np.asarray(np.log(np.where(inside, both, -np.expm1(-length)) / length))
+    result = -np.expm1(-length)
+    chain, place = np.nonzero((lower < aim) & (aim < upper))
+    left, right = (eta * np.abs(one[chain, place] - aim[chain, 0]) for one in (lower, upper))
+    result[chain, place] = -np.expm1(-left) - np.expm1(-right)
+    return np.asarray(result / length)
 
 
 def _log_flip(heights: Array, counts: Array, found: Array) -> Array:

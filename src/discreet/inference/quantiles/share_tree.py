@@ -9,6 +9,10 @@ Of N rows in a cell the share r that lies in the left half is beta-binomial, and
 so that it is continuous. Given r the share p of the population is Beta(a·l + N·r, a·(1 − l) + N·(1 − r)), l the share
 of the left half's values. Cells are halved where draws lie, as far as these can tell halves apart; which cells there
 are is computed from releases, and the prior does not depend on it.
+
+Chains move in coordinates z that are nearly N(0, 1) by this prior. Where r is Beta(b, c), its log-odds are
+ln(b/c) + s·z·√(1 + (z/2st)²) with s² = 1/b + 1/c, and t = c for z > 0, b for z < 0. Around 0 that is the normal
+approximation. Far out the tails are right: the density e^(−t·|log-odds|) becomes e^(−z²/2).
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, betaln, log_expit
 
 Array = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 FREE = 2  # depths of which the prior hardly says anything
 DEEPEST, LEAST_DEPTH = 44, 4
@@ -44,6 +49,12 @@ class ShareTree:
         a.
     shares : array of shape (nodes,)
         l.
+    levels : tuple of array of int
+        The cells that were halved, from the whole down, each level together.
+    parents, sides : array of int of shape (nodes,)
+        Whose half each of them is (0 of the whole), and which: 0 for the left one.
+    leaf_parents, leaf_sides : array of int of shape (leaves,)
+        The same of the cells that were not halved.
     """
 
     edges: Array
@@ -51,6 +62,11 @@ class ShareTree:
     rights: Array
     strengths: Array
     shares: Array
+    levels: tuple[Places, ...]
+    parents: Places
+    sides: Places
+    leaf_parents: Places
+    leaf_sides: Places
 
     @classmethod
     def around(
@@ -68,55 +84,74 @@ class ShareTree:
         rows : callable
             About how many rows lie below each of some values.
         """
-        leaves: list[tuple[float, float]] = []
-        nodes: list[tuple[float, float, float, int]] = []
+        leaves: list[tuple[float, float, int, int]] = []
+        nodes: list[tuple[float, float, float, int, int, int]] = []
 
-        def halve(low: float, high: float, depth: int) -> None:
+        def halve(low: float, high: float, depth: int, parent: int, side: int) -> None:
             size = high - low
             middle = low + (np.ceil(size / 2.0) if whole else size / 2.0)
             away = np.maximum(np.maximum(low - draws, draws - high), 0.0)
             count = float(np.diff(rows(np.array([low, high])))[0])
             wanted = depth < LEAST_DEPTH or bool(((count > RESOLVED * errors) & (away <= NEAR * size)).any())
             if not wanted or depth >= DEEPEST or (whole and size <= 1.0):
-                leaves.append((low, high))
+                leaves.append((low, high, parent, side))
                 return
-            nodes.append((low, float(middle), high, depth))
-            halve(low, float(middle), depth + 1)
-            halve(float(middle), high, depth + 1)
+            own = len(nodes)
+            nodes.append((low, float(middle), high, depth, parent, side))
+            halve(low, float(middle), depth + 1, own, 0)
+            halve(float(middle), high, depth + 1, own, 1)
 
-        halve(0.0, width, 0)
-        starts, ends = np.array(leaves).T
-        low, middle, high, depth = np.array(nodes).reshape(-1, 4).T
+        halve(0.0, width, 0, 0, 0)
+        starts, ends, *leaf = np.array(leaves).T
+        low, middle, high, depth, *node = np.array(nodes).T
         lefts = (starts[:, None] >= low) & (ends[:, None] <= middle)
         rights = (starts[:, None] >= middle) & (ends[:, None] <= high)
         strengths = np.maximum(1.0, depth - FREE) ** 2
-        return cls(np.append(starts, width), lefts * 1.0, rights * 1.0, strengths, (middle - low) / (high - low))
+        return cls(
+            np.append(starts, width),
+            lefts * 1.0,
+            rights * 1.0,
+            strengths,
+            (middle - low) / (high - low),
+            tuple(np.flatnonzero(depth == level) for level in range(int(depth.max()) + 1)),
+            *(one.astype(int) for one in (*node, *leaf)),
+        )
 
     @property
     def size(self) -> int:
         """The number of cells that were halved."""
         return len(self.strengths)
 
-    def split(self, logits: Array) -> Array:
-        """Return the logarithm of the share of each cell, for log-odds of left halves of shape (n, nodes)."""
-        return np.asarray(log_expit(logits) @ self.lefts.T + log_expit(-logits) @ self.rights.T)
-
-    def log_prior(self, logits: Array, log_shares: Array, units: Array) -> Array:
-        """Return the log-density of the log-odds of the rows' own shares, up to a constant.
+    def unfold(self, points: Array, units: Array) -> tuple[Array, Array]:
+        """Return the logarithm of the rows' own share of each cell, and the log-density of points up to a constant.
 
         Parameters
         ----------
-        logits : array of shape (n, nodes)
-        log_shares : array of shape (n, leaves)
-            What ``split`` returns for them.
+        points : array of shape (n, nodes)
+            z, which says how each cell is split.
         units : array of shape (n,)
             How many persons there are.
         """
-        count = np.exp(log_shares) @ (self.lefts + self.rights) * units[:, None] + 1e-9
-        wide = np.maximum(count * (self.strengths + 1.0) / (self.strengths + count) - 1.0, 2.0 * LEAST)
-        left, right = wide * self.shares, wide * (1.0 - self.shares)
-        heights = left * log_expit(logits) + right * log_expit(-logits) - betaln(left, right)
-        return np.asarray(heights.sum(axis=1))
+        z, strengths, parts = points.T, self.strengths[:, None], self.shares[:, None]
+        inside, density = np.zeros_like(z), np.zeros(len(points))
+        halves = np.zeros((2, *z.shape))  # logarithms of both halves' shares of their cell
+        for here in self.levels:
+            if here[0]:
+                parent, side = self.parents[here], self.sides[here]
+                inside[here] = inside[parent] + halves[side, parent]
+            count = np.exp(inside[here]) * units + 1e-9
+            wide = np.maximum(count * (strengths[here] + 1.0) / (strengths[here] + count) - 1.0, 2.0 * LEAST)
+            left, right = wide * parts[here], wide * (1.0 - parts[here])
+            s = np.sqrt(1.0 / left + 1.0 / right)
+            bend = np.square(z[here] / (2.0 * s * np.where(z[here] > 0.0, right, left)))
+            root = np.sqrt(1.0 + bend)
+            logits = np.log(parts[here] / (1.0 - parts[here])) + s * z[here] * root
+            halves[0, here] = below = log_expit(logits)
+            halves[1, here] = above = below - logits
+            slope = np.log(s * (1.0 + 2.0 * bend) / root)
+            density += (left * below + right * above - betaln(left, right) + slope).sum(axis=0)
+        shares = inside[self.leaf_parents] + halves[self.leaf_sides, self.leaf_parents]
+        return np.asarray(shares.T), density
 
     def draw_population(self, log_shares: Array, units: Array, rng: np.random.Generator) -> Array:
         """Return the population's share of each cell, given those of the rows, shape (n, leaves)."""
@@ -124,7 +159,7 @@ class ShareTree:
         left = self.strengths * self.shares + counts @ self.lefts
         right = self.strengths * (1.0 - self.shares) + counts @ self.rights
         logits = _log_gamma(left, rng) - _log_gamma(right, rng)
-        return np.exp(self.split(logits))
+        return np.asarray(np.exp(log_expit(logits) @ self.lefts.T + log_expit(-logits) @ self.rights.T))
 
     def quantiles(self, shares: Array, levels: Array, whole: bool, rng: np.random.Generator) -> Array:
         """Return quantiles of distributions with these shares of the cells, shape (n, levels).
