@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,8 @@ class LogRankRequest(EventRequest):
 
     chosen: Any
     until: float | None
+
+    grouped_by: ClassVar[str] = "between"
 
     def __post_init__(self) -> None:
         super().__post_init__()
