@@ -129,7 +129,7 @@ class MEstimate(TabledAnswer):
 
     def plot(self, *, level: float = 0.95, ax: Any = None) -> Any:
         """Plot each component with its interval, as points and lines, and return the axes. Needs matplotlib."""
-        low, high = self.interval(level)
+        low, high = self.interval(probability("level", level))
         labels = self.columns if self._scales else tuple(f"θ{number}" for number in range(len(self._theta)))
         value, *ends = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (self.value, low, high))
         unit = labels[0] if len(labels) == 1 else ""
