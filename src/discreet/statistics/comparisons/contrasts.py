@@ -186,7 +186,7 @@ class Contrast:
         which would else have all the weight where there is hardly any noise, and say nothing of the slope.
         """
         if self.exposure is not None:
-            return np.maximum(variances, LEAST * variances.mean(axis=-1, keepdims=True))
+            return np.asarray(np.maximum(variances, LEAST * variances.mean(axis=-1, keepdims=True)))
         if self.cells.shape[-2] < SHRUNK:
             return variances
         sizes = np.maximum(self.sizes, 0.0)

@@ -131,9 +131,9 @@ class MEstimate(TabledAnswer):
         """Plot each component with its interval, as points and lines, and return the axes. Needs matplotlib."""
         low, high = self.interval(probability("level", level))
         labels = self.columns if self._scales else tuple(f"θ{number}" for number in range(len(self._theta)))
-        value, *ends = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (self.value, low, high))
-        unit = labels[0] if len(labels) == 1 else ""
-        points = Intervals(value, labels, *ends, what="M-estimates", unit=unit, interval=interval_text(level, "rows"))
+        value, least, most = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (self.value, low, high))
+        unit, lines = labels[0] if len(labels) == 1 else "", interval_text(level, "rows")
+        points = Intervals(value, labels, least, most, what="M-estimates", unit=unit, interval=lines)
         dated = len(labels) == 1 and [scale.kind for scale in self._scales] == ["date"]
         return points.with_dates([unit] if dated else []).draw(ax)
 
