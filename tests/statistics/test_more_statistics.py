@@ -301,6 +301,7 @@ class TestProportions:
         (lambda: st.mode.plan(ROWS, "ward", by="ward", epsilon=1.0, schema=SCHEMA), "other columns than 'ward'"),
         (lambda: st.correlation.plan(ROWS, "age", epsilon=1.0, schema=SCHEMA), "two columns or more"),
         (lambda: st.geometric_mean.plan(ROWS, "age", epsilon=1.0, schema=SCHEMA), "with bounds above 0"),
+        (lambda: st.mode.plan(ROWS, epsilon=1.0, classes={"ward": ["a"]}), "column='ward': expected a column of two"),
         (lambda: st.std.plan(ROWS, "age", method="adaptive", epsilon=1.0, schema=SCHEMA), "delta above 0"),
         (lambda: st.min.plan(ROWS, "cost", step=1, epsilon=1.0, schema=SCHEMA), "log scale"),
     ],
