@@ -695,7 +695,10 @@ class TestPrivateScore:
         assert low < model.score(test) < high
         assert high - low < 0.3
         assert score.guarantee is None  # a seed
-        assert dp.private_score(model, test, epsilon=1.0, delta=delta).guarantee.epsilon == 1.0
+        paid = dp.private_score(model, test, epsilon=1.0, delta=delta)
+        assert paid.guarantee.epsilon == 1.0
+        assert repr(paid).startswith(f"<private log-likelihood: {paid:.6g} (")
+        assert repr(paid).endswith(f"95 % intervals of the noise: {paid.guarantee}>")
 
     def test_its_interval_holds_where_rows_are_counted(self):
         """The count has noise as well: intervals of 90 %, and at most a chance of 1e-9 that so few of them hold."""

@@ -450,3 +450,35 @@ def test_drowned_dates_groups_and_cells_are_named_with_their_intervals():
     assert st.correlation(ROWS, ["age", "bmi"], by="ward", **few).notes == (
         "drowned by noise: age with bmi of a in [-1, 1], age with bmi of b in [-1, 1]",
     )
+
+
+TABLED = {
+    "density": lambda: st.density(ROWS, "age", **HOW),
+    "density of dates": lambda: st.density(ROWS, "seen", **HOW),
+    "location": lambda: st.huber_location(ROWS, "age", scale=15.0, bins=40, **HOW),
+    "location of dates": lambda: st.huber_location(ROWS, "seen", scale=200.0, bins=40, **HOW),
+    "locations": lambda: st.m_estimate(ROWS, ["age", "bmi"], k=10.0, bins=8, **HOW),
+    "own loss": lambda: st.m_estimate(
+        ROWS, ["age", "bmi"], loss=lambda x, t: (x[:, 1] - t[0]) ** 2, within=[(10, 80)], bins=8, **HOW
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLED)
+def test_densities_and_robust_locations_are_frames_and_plots_too(name, monkeypatch):
+    answer = TABLED[name]()
+    if name == "own loss":  # whose bootstrap takes seconds
+        monkeypatch.setattr(st.MEstimate, "interval", lambda self, level: (self.value - level, self.value + level))
+    frame = answer.to_frame(0.9)
+    assert frame.equals(pd.DataFrame(answer.table(0.9)))
+    assert pd.DataFrame(answer).shape == frame.shape == (np.size(answer.value), 5)
+    assert list(frame.columns[1:]) == ["value", "low", "high", "which_rows"]
+    assert isinstance(frame["value"][0], str) == (name == "location of dates")
+    assert (frame["low"] <= frame["value"]).all()
+    assert (frame["value"] <= frame["high"]).all()
+    _, axes = pyplot.subplots()
+    assert answer.plot(level=0.9, ax=axes) is axes
+    pyplot.close("all")
+    for wrong, names in (({"level": 2.0}, "level"), ({"ax": 3}, "ax")):
+        with pytest.raises(ValueError, match=names):
+            answer.plot(**wrong)

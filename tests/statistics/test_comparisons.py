@@ -526,3 +526,19 @@ def test_a_plot_of_a_trend_has_its_points_its_line_and_its_band():
     assert share._plot(0.9, "rows").unit == "share of yes in ill"
     drowned = st.trend(rows[:9], over="day", epsilon=1e-3, schema=dp.Schema(COLUMNS), bits=SeededBits(0))
     assert drowned.plot() is not None
+
+
+def test_residuals_that_are_small_by_chance_do_not_make_an_association_certainly_nothing():
+    even = CrossTab(np.array([[125.1, 125.0], [125.0, 125.0]]), LaplaceNoise(2.0), 500)
+    assert even.p_value > 0.99
+    low, high = even.interval(0.95, sampled=True)
+    assert low == 0.0
+    assert 0.09 < high < 0.2  # chance alone gives Cramér's V up to 1.96/√500 = 0.088, and noise adds to that
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3])
+def test_rates_of_nothing_have_slopes_of_about_nothing(scale):
+    empty = rates(np.array([-2.0, 1.0, 0.5, -0.2, 0.7, -1.0, 0.1, -0.4]) * scale, noise=scale)
+    assert abs(float(empty.estimate)) < 10.0 * scale
+    low, high = empty.interval(0.95, "population")
+    assert -10.0 < low < 0.0 < high < 10.0  # a few rows more or less a unit of time

@@ -301,6 +301,7 @@ class TestProportions:
         (lambda: st.mode.plan(ROWS, "ward", by="ward", epsilon=1.0, schema=SCHEMA), "other columns than 'ward'"),
         (lambda: st.correlation.plan(ROWS, "age", epsilon=1.0, schema=SCHEMA), "two columns or more"),
         (lambda: st.geometric_mean.plan(ROWS, "age", epsilon=1.0, schema=SCHEMA), "with bounds above 0"),
+        (lambda: st.mode.plan(ROWS, epsilon=1.0, classes={"ward": ["a"]}), "column='ward': expected a column of two"),
         (lambda: st.std.plan(ROWS, "age", method="adaptive", epsilon=1.0, schema=SCHEMA), "delta above 0"),
         (lambda: st.min.plan(ROWS, "cost", step=1, epsilon=1.0, schema=SCHEMA), "log scale"),
     ],
@@ -329,3 +330,16 @@ def test_questions_of_a_database_say_what_they_ask(tmp_path):
     assert db.mode("smoker", by=["ward", "sex"], share=0.2).value.shape == (4,)
     assert 0.0 <= float(db.proportion("smoker", of=["yes", "once"], where="age > 30")) <= 1.0
     assert db.min("age", step=1).to_frame()["quantile"][0] <= 0.25
+
+
+def test_a_geometric_mean_has_an_interval_of_its_population(seeded):
+    for column in ("cost", "bmi"):  # on a log scale, and with bounds above 0
+        result = st.geometric_mean(ROWS, column, population=True, epsilon=1.0, schema=SCHEMA, bits=seeded(3))
+        wide, narrow = result.interval(of="population"), result.interval(of="rows")
+        assert wide[0] < narrow[0] < result.value < narrow[1] < wide[1]
+        logs = np.log(ROWS[column])
+        assert np.log(wide[1] / wide[0]) > 3.9 * logs.std() / np.sqrt(len(logs))  # sampling alone has 3.92
+    with pytest.raises(ValueError, match=r"geometric_mean\(…, population=True\)"):
+        st.geometric_mean(ROWS, "cost", epsilon=1.0, schema=SCHEMA).interval(of="population")
+    with pytest.raises(ValueError, match="population=1"):
+        st.geometric_mean(ROWS, "cost", population=1, epsilon=1.0, schema=SCHEMA)

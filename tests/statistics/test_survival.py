@@ -209,6 +209,12 @@ def test_three_groups_have_two_differences():
     assert isinstance(pair.value, float)
     with pytest.raises(ValueError, match="groups"):
         st.log_rank(table, "months", "died", "end", groups=["lost"], **how | {"schema": schema, "occurred": 1})
+    alone = dp.Schema({"months": dp.Number(0, 60), "died": dp.Category([0, 1]), "end": dp.Category(["lost"])})
+    with pytest.raises(ValueError, match=r"between: expected two groups or more to compare, and 'end' declares one"):
+        st.log_rank.plan(table, "months", "died", "end", **how | {"schema": alone, "occurred": 1})
+    for between in ("nobody", [], "died"):  # and not by=, which it does not have
+        with pytest.raises(ValueError, match=r"^between="):
+            st.log_rank(table, "months", "died", between, **how | {"schema": schema, "occurred": 1})
 
 
 def test_a_plot_has_curves_bands_and_numbers_at_risk():

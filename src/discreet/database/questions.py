@@ -241,7 +241,9 @@ class Questions(ABC, Generic[Returned]):
         ) -> Returned:
             """Return the correlation matrix of columns."""
 
-        def geometric_mean(self, columns: Any, **request: Unpack[ColumnArguments]) -> Returned:
+        def geometric_mean(
+            self, columns: Any, *, population: bool = False, **request: Unpack[ColumnArguments]
+        ) -> Returned:
             """Return geometric means of columns on a log scale, or with bounds above 0."""
 
         def proportion(self, column: str, *, of: Any = None, **request: Unpack[ColumnArguments]) -> Returned:

@@ -17,13 +17,14 @@ from discreet.estimators.prediction_metrics import METRICS, PrivateMetric, bound
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
+from discreet.statistics.statistic_plots import interval_text
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivateScore:
-    """A private mean log-likelihood.
+    """A private mean log-likelihood. ``float(score)`` and ``f"{score:.2f}"`` are those of a single model.
 
     Attributes
     ----------
@@ -56,6 +57,21 @@ class PrivateScore:
     def best(self) -> int:
         """The index of the model with the highest score."""
         return int(np.argmax(self.value))
+
+    def __float__(self) -> float:
+        if np.ndim(self.value):
+            raise TypeError("float: several models have a score each; write value, or best for the highest one")
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        ends = zip(*(np.atleast_1d(one).tolist() for one in (self.value, *self.interval())), strict=True)
+        shown = ", ".join(f"{value:.6g} ({low:.6g} to {high:.6g})" for value, low, high in ends)
+        rows = "" if self.which_rows is None else f", from {self.which_rows}"
+        cost = self.guarantee or "NOT PRIVATE"
+        return f"<private log-likelihood: {shown}; {interval_text(0.95, 'rows')}{rows}: {cost}>"
 
 
 def private_score(

@@ -37,11 +37,11 @@ from discreet.noise import Bits
 from discreet.records import Box
 from discreet.statistics.covariances import CovarianceRequest
 from discreet.statistics.groups import By
-from discreet.statistics.population import find_boundary
+from discreet.statistics.population import check_population, find_boundary
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.squared_deviations import count_rows
 from discreet.statistics.statistic import Statistic
-from discreet.statistics.variances import Covariance, check_population
+from discreet.statistics.variances import Covariance
 
 Array = NDArray[np.float64]
 

@@ -34,9 +34,10 @@ from discreet.queries.question import Query
 from discreet.records import Box
 from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
+from discreet.statistics.population import check_population
 from discreet.statistics.request import Request, statistic
 from discreet.statistics.squared_deviations import count_rows
-from discreet.statistics.variances import Covariance, SpreadRequest, check_population
+from discreet.statistics.variances import Covariance, SpreadRequest
 
 Array = NDArray[np.float64]
 

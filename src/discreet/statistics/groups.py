@@ -27,12 +27,12 @@ def ask_groups(groups: Groups | None, query: Query) -> Query:
     return query if groups is None else groups.ask(query)
 
 
-def name_groups(by: By | None, curator: Curator) -> tuple[str, ...]:
+def name_groups(by: By | None, curator: Curator, argument: str = "by") -> tuple[str, ...]:
     """Return the names of the columns that define groups; raise where one is not a column of categories."""
     several = [] if by is None else list(by) if isinstance(by, list | tuple) else [by]
-    names = [curator.category_columns[place_of("by", one, curator.category_columns)] for one in several]
+    names = [curator.category_columns[place_of(argument, one, curator.category_columns)] for one in several]
     if (by is not None and not names) or len(set(names)) != len(names):
-        raise ArgumentError("by", by, "at least one column of categories, each once")
+        raise ArgumentError(argument, by, "at least one column of categories, each once")
     return tuple(names)
 
 

@@ -41,7 +41,13 @@ from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.groups import By
-from discreet.statistics.population import each_interval, find_boundary, largest_clusters, mean_interval
+from discreet.statistics.population import (
+    check_population,
+    each_interval,
+    find_boundary,
+    largest_clusters,
+    mean_interval,
+)
 from discreet.statistics.request import ColumnRequest, Request, check_scale, statistic
 from discreet.statistics.squared_deviations import variances_from_squares
 from discreet.statistics.statistic import Statistic, to_own_units
@@ -64,6 +70,7 @@ class Mean(Statistic):
     _cut: float = 0.0  # where bounds were loose: the share of rows that may lie beyond each end; 1 for any number
 
     _kind: ClassVar[str] = "location"
+    _asked: ClassVar[str] = "mean"  # the function that measures the population too
 
     @property
     def bounds(self) -> tuple[Box, ...]:
@@ -134,7 +141,7 @@ class Mean(Statistic):
                 "of",
                 "population",
                 "of='rows', since the releases have no second moment; ask again",
-                write="mean(…, population=True)",
+                write=f"{self._asked}(…, population=True)",
             )
         return self._each_interval(_population_interval, level)
 
@@ -181,6 +188,8 @@ class Mean(Statistic):
 
 class GeometricMean(Mean):
     """A private geometric mean."""
+
+    _asked: ClassVar[str] = "geometric_mean"
 
     @classmethod
     def _describe(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
@@ -503,10 +512,8 @@ def mean(
     """
     if not isinstance(loose, bool):
         raise ArgumentError("loose", loose, "True or False")
-    if not isinstance(population, bool):
-        raise ArgumentError("population", population, "True or False")
-    kind = LooseMeanRequest if loose else MeanRequest
-    return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, population=population)
+    kind, measured = LooseMeanRequest if loose else MeanRequest, check_population(population)
+    return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, population=measured)
 
 
 @statistic()
@@ -518,6 +525,7 @@ def geometric_mean(
     delta: float = 0.0,
     by: By | None = None,
     weights: str | int | None = None,
+    population: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[GeometricMean]:
@@ -527,7 +535,7 @@ def geometric_mean(
 
     Parameters
     ----------
-    data, columns, epsilon, delta, by, weights, bits
+    data, columns, epsilon, delta, by, weights, population, bits
         As in ``mean``. Each column is declared on a log scale, or with bounds above 0.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
@@ -544,7 +552,9 @@ def geometric_mean(
     >>> 1050 < statistics.geometric_mean(costs, epsilon=1.0, bounds=(1, 1e6)).value < 1150
     True
     """
-    result: Any = GeometricMeanRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)
+    result: Any = GeometricMeanRequest.from_columns(
+        data, columns, epsilon, delta, declared, bits, by, weights, population=check_population(population)
+    )
     return result  # type: ignore[no-any-return]
 
 

@@ -184,6 +184,8 @@ def mode(
     if column in grouping:
         raise ArgumentError("by", by, f"other columns than {column!r}, whose mode is asked for")
     curator = curator.only([column, *grouping])
+    if len(curator.categories[curator.category_columns.index(column)]) < 2:
+        raise ArgumentError("column", column, "a column of two categories or more")
     return ModeRequest(
         curator=curator, guarantee=guarantee, bits=bits, column=column, groups=Groups.of(grouping, curator)
     )

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from discreet.arguments import ArgumentError
 from discreet.guarantees.arithmetic import find_least
 from discreet.models.normal_tails import noise_normal_tail
 from discreet.noise import NoiseDistribution
@@ -202,6 +203,13 @@ def share_interval(
         return float(population_tail(noise, coefficients, abs(one - p * number), total, [sampling]))
 
     return find_boundary(start, 0.0, tail, 1.0 - level), find_boundary(start, 1.0, tail, 1.0 - level)
+
+
+def check_population(population: Any) -> bool:
+    """Return whether intervals about the population are wanted; raise where it is not a bool."""
+    if not isinstance(population, bool):
+        raise ArgumentError("population", population, "True or False")
+    return population
 
 
 def largest_clusters(declared: Mapping[str, Any]) -> int:

@@ -13,9 +13,10 @@ from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits
 from discreet.statistics.groups import By
+from discreet.statistics.population import check_population
 from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
 from discreet.statistics.statistic import Statistic
-from discreet.statistics.variances import Covariance, VarianceRequest, check_population
+from discreet.statistics.variances import Covariance, VarianceRequest
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.groups import Groups
 from discreet.statistics.request import ColumnRequest, reshape_values, unwrap
 from discreet.statistics.statistic_plots import interval_text, label_text, plot_numbers
+from discreet.statistics.tabled_answer import as_frame
 
 Array = NDArray[np.float64]
 
@@ -335,11 +335,7 @@ class Statistic(Answer):
         >>> statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_frame().shape
         (2, 5)
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError as missing:
-            raise ImportError("to_frame needs pandas: pip install pandas; table() has the same rows") from missing
-        return pandas.DataFrame(self.table(level, of))
+        return as_frame(self.table(level, of))
 
     def plot(self, *, level: float | None = None, ax: Any = None, of: str | None = None) -> Any:
         """Plot the values with their intervals and return the axes. Needs matplotlib.

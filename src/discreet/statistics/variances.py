@@ -58,6 +58,7 @@ from discreet.queries.question import Query
 from discreet.records import Box
 from discreet.statistics.deviation_matrices import DeviationMatrix
 from discreet.statistics.groups import By
+from discreet.statistics.population import check_population
 from discreet.statistics.request import ColumnRequest, Request, planning_rows, reshape_values, statistic, unwrap
 from discreet.statistics.squared_deviations import Deviations, count_rows, variances_from_squares
 from discreet.statistics.statistic import Statistic
@@ -391,13 +392,6 @@ class VarianceRequest(SpreadRequest):
             return self.answer(value[None], (squares / rows)[None, :, None], None, releases, measured[None])
 
         return self.make_inquiry(questions, answer, self.name)
-
-
-def check_population(population: Any) -> bool:
-    """Return whether intervals about the population are wanted; raise where it is not a bool."""
-    if not isinstance(population, bool):
-        raise ArgumentError("population", population, "True or False")
-    return population
 
 
 def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:

@@ -11,7 +11,8 @@ as Gaboardi, Lim, Rogers and Vadhan (2016) do for χ². p = (1 + number of draws
 
 **The effect** is Cramér's V of the table p·q + t·D, with D the residuals as shares of N, made at least 0. The value has
 the t² by which the statistic exceeds what noise alone adds (0 where it does not). The interval has all t for which the
-statistic is neither in the upper nor in the lower tail of draws from that table.
+statistic is neither in the upper nor in the lower tail of draws from that table. For its upper end a statistic below
+the median of independent columns counts as that median: residuals that are small by chance do not say that V is 0.
 
 **Several rows of a person** may be alike. For any dependence the covariance of the counts is at most M times that of
 independent rows, M = ``max_rows``, since (Σ_j u·d_j)² ≤ M·Σ_j (u·d_j)² for at most M rows with deviations d_j and any
@@ -46,7 +47,7 @@ Array = NDArray[np.float64]
 MOST_CELLS = 1000
 AT_ONCE = 2**22  # numbers that draws take at a time
 FEWER = 1_999  # draws at each step of the search for an interval
-FARTHEST = 64.0  # multiples of the measured residuals that an interval is searched in
+FARTHEST = 4096.0  # multiples of the measured residuals that an interval is searched in
 
 
 def cramers_v(table: Array) -> float:
@@ -146,29 +147,40 @@ class CrossTab:
     def interval(self, level: float, *, sampled: bool) -> tuple[float, float]:
         """Return the ends of an interval for Cramér's V; see the module."""
         outside, observed = (1.0 - level) / 2.0, float(self.statistic(self.cells))
-        total = float(self.fit(self.cells)[0])
+        total, independent = self.fit(self.cells)
+        usual = float(np.median(self.simulate(float(total), independent, FEWER, sampled=sampled)))
 
         def tails(t: float) -> tuple[float, float]:
-            drawn = self.simulate(total, self.along(t), FEWER, sampled=sampled)
-            more, less = (drawn >= observed).sum(), (drawn <= observed).sum()
+            drawn = self.simulate(float(total), self.along(t), FEWER, sampled=sampled)
+            more, less = (drawn >= observed).sum(), (drawn <= max(observed, usual)).sum()
             return float((1 + more) / (1 + FEWER)), float((1 + less) / (1 + FEWER))
 
         value = self.effect
         null = tails(0.0)[0] >= outside
-        low = 0.0 if null else cramers_v(self.along(_bisect(0.0, FARTHEST, lambda t: tails(t)[0] >= outside)))
-        upper = _bisect(0.0, FARTHEST, lambda t: tails(t)[1] < outside)
+        low = 0.0 if null else cramers_v(self.along(_bisect(FARTHEST, lambda t: tails(t)[0] >= outside)))
+        upper = _bisect(FARTHEST, lambda t: tails(t)[1] < outside)
         high = 1.0 if upper >= FARTHEST else cramers_v(self.along(upper))
         return min(low, value), max(high, value)
 
 
-def _bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Return about the smallest t from which on something holds; ``high`` where it does not hold there."""
-    if not holds(high):
-        return high
-    low, middle = max(low, 1e-6 * high), 1.0  # on a log scale, from the measured residuals on
-    for _ in range(18):
-        low, high = (low, middle) if holds(middle) else (middle, high)
+def _bisect(high: float, holds: Callable[[float], bool]) -> float:
+    """Return about the smallest t from which on something holds; ``high`` where it holds at no t below.
+
+    The search begins at the measured residuals, t = 1, and goes outwards: far out, where nearly all shares are cut at
+    0, a table may look independent again.
+
+    >>> round(_bisect(4096.0, lambda t: t > 300.0), 1), _bisect(4096.0, lambda t: False)
+    (300.0, 4096.0)
+    """
+    low, middle = 1e-5, 1.0
+    while not holds(middle):
+        low, middle = middle, 4.0 * middle
+        if middle > high:
+            return high
+    high = middle
+    for _ in range(16):  # on a log scale
         middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 

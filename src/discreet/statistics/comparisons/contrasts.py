@@ -48,6 +48,7 @@ DRAWS = 9_999  # public and fixed: a p-value is at least 1/10,000
 SEED = 20_260_101  # of draws for post-processing, which are no secret
 FAR = 1e100  # slopes beyond which nothing is told apart
 SHRUNK = 4  # groups from which on the sizes in weights are shrunk
+LEAST = 0.01  # share of the mean sampling variance of rates that each has in weights, at least
 SOURCES = ("rows", "population")  # what an interval is about
 BINARY = (0.0, 1.0)  # scores of a yes-or-no question
 
@@ -179,8 +180,14 @@ class Contrast:
         return np.asarray(self.copies * np.clip(about, 0.0, sizes * np.maximum(means, 1.0 - means) ** 2))
 
     def _pooled(self, variances: Array) -> Array:
-        """Return variances for weights: of several groups their total, shared out by size, as single ones are noisy."""
-        if self.exposure is not None or self.cells.shape[-2] < SHRUNK:
+        """Return variances for weights: of several groups their total, shared out by size, as single ones are noisy.
+
+        Those of rates are at least ``LEAST`` of their mean. A line that crosses 0 has intervals of time without events,
+        which would else have all the weight where there is hardly any noise, and say nothing of the slope.
+        """
+        if self.exposure is not None:
+            return np.asarray(np.maximum(variances, LEAST * variances.mean(axis=-1, keepdims=True)))
+        if self.cells.shape[-2] < SHRUNK:
             return variances
         sizes = np.maximum(self.sizes, 0.0)
         total = sizes.sum(axis=-1, keepdims=True)

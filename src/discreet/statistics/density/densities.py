@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import ArgumentError, choice, integer, positive
-from discreet.door import Answer, Declarations, Release
+from discreet.arguments import ArgumentError, axes, choice, integer, positive, probability
+from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry
 from discreet.noise import Bits
+from discreet.plots.plot import matplotlib_part
 from discreet.queries.moments.cosines import MOST_COSINES, Cosines, heat_weights, power_weights
 from discreet.queries.question import Query
 from discreet.scales import ColumnScale, as_days
@@ -48,6 +49,8 @@ from discreet.statistics.density.density_estimates import (
 )
 from discreet.statistics.density.piecewise import Piecewise
 from discreet.statistics.request import ColumnRequest, Request, grid_query, noise_variance, planning_rows, statistic
+from discreet.statistics.statistic_plots import interval_text
+from discreet.statistics.tabled_answer import TabledAnswer
 
 Array = NDArray[np.float64]
 
@@ -55,7 +58,7 @@ METHODS = ("smooth", "histogram", "functional")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Density(Answer):
+class Density(TabledAnswer):
     """The private density of a column: call it with points.
 
     Attributes
@@ -141,6 +144,36 @@ class Density(Answer):
         if self._mixed:  # a sum of many Laplace draws: its tails lie between those of one draw and of a normal
             width = max(width, -float(ndtri((1.0 - level) / 2.0)))
         return self.before - width * self.noise, self.before + width * self.noise
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each point of ``grid()``: the density there, and its interval, which is at least 0.
+
+        An interval is that of ``interval``, extended to hold the density that is shown.
+        """
+        low, high = (np.maximum(end, 0.0) for end in self.interval(probability("level", level)))
+        columns = (self._points, self.value, np.minimum(low, self.value), np.maximum(high, self.value))
+        name = f"column {self.column}" if self.column in ("value", "low", "high", "which_rows") else self.column
+        return [
+            {name: self._scale.shown(point), "value": value, "low": least, "high": most} | self._about_rows()
+            for point, value, least, most in zip(*(one.tolist() for one in columns), strict=True)
+        ]
+
+    def plot(self, *, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw the density with a band of its intervals, and return the axes. Needs matplotlib."""
+        low, high = (np.maximum(end, 0.0) for end in self.interval(probability("level", level)))
+        points: Any = self._scale.as_rows(self._points) if self._scale.kind == "date" else self._points
+        if ax is None:
+            ax = matplotlib_part("figure").Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+        axes(ax)
+        band = np.minimum(low, self.value), np.maximum(high, self.value)
+        ax.fill_between(points, *band, alpha=0.2, color="C0", linewidth=0)
+        ax.plot(points, self.value, color="C0")
+        unit = "" if self._scale.kind != "date" else " a day"
+        ax.set(xlabel=self.column.replace("$", r"\$"), ylabel=f"density{unit}", ylim=(0.0, None))
+        ax.set_title(interval_text(level, "rows"), fontsize="small")
+        if unit:
+            ax.tick_params(axis="x", labelrotation=30)
+        return ax
 
     def _shown(self) -> str:
         low, high = self.curve.edges[[0, -1]]

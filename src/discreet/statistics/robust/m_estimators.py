@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, format_value, integer, positive, probability
-from discreet.door import Answer, Declarations
+from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
+from discreet.plots import Intervals
 from discreet.queries.question import Query
 from discreet.scales import ColumnScale
 from discreet.statistics.request import (
@@ -46,6 +47,8 @@ from discreet.statistics.robust.perturbed_histogram import (
     solve_by_function,
 )
 from discreet.statistics.statistic import to_own_units
+from discreet.statistics.statistic_plots import interval_text
+from discreet.statistics.tabled_answer import TabledAnswer
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array | None], Array]  # weights of shape (draws, *bins) and a start, to θ of shape (draws, p)
@@ -56,7 +59,7 @@ EFFICIENT = 1.345  # standard deviations: 95 % efficiency relative to the mean o
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MEstimate(Answer):
+class MEstimate(TabledAnswer):
     """A private M-estimate: the minimiser of a summed loss over a private histogram.
 
     Attributes
@@ -106,6 +109,33 @@ class MEstimate(Answer):
         ends = (np.clip(end, *self._within.T) for end in (center - width, center + width))
         lower, upper = (to_own_units(end, self._scales) if self._scales else end for end in ends)
         return (float(lower[0]), float(upper[0])) if np.ndim(self.value) == 0 else (lower, upper)
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each component of θ, with its interval: the location of a column, or that of a user's loss.
+
+        >>> rows = np.random.default_rng(0).normal(3.0, 1.0, 2_000)
+        >>> list(huber_location(rows, scale=1.0, epsilon=1.0, bounds=(-10, 10)).table()[0])
+        ['column', 'value', 'low', 'high']
+        """
+        names: list[dict[str, Any]] = [{"column": name} for name in self.columns]
+        if not self._scales:  # θ of a user's own loss
+            names = [{"component": number} for number in range(len(self._theta))]
+        numbers = zip(*(np.atleast_1d(one).tolist() for one in (self.value, *self.interval(level))), strict=True)
+        rows = []
+        for place, (name, three) in enumerate(zip(names, numbers, strict=True)):
+            shown = [self._scales[place].shown(one) if self._scales else one for one in three]
+            rows.append(name | dict(zip(("value", "low", "high"), shown, strict=True)) | self._about_rows())
+        return rows
+
+    def plot(self, *, level: float = 0.95, ax: Any = None) -> Any:
+        """Plot each component with its interval, as points and lines, and return the axes. Needs matplotlib."""
+        low, high = self.interval(probability("level", level))
+        labels = self.columns if self._scales else tuple(f"θ{number}" for number in range(len(self._theta)))
+        value, least, most = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (self.value, low, high))
+        unit, lines = labels[0] if len(labels) == 1 else "", interval_text(level, "rows")
+        points = Intervals(value, labels, least, most, what="M-estimates", unit=unit, interval=lines)
+        dated = len(labels) == 1 and [scale.kind for scale in self._scales] == ["date"]
+        return points.with_dates([unit] if dated else []).draw(ax)
 
     def _shown(self) -> str:
         if all(scale.kind != "date" for scale in self._scales):

@@ -11,12 +11,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, format_value, iterable
+from discreet.arguments import UNSHOWN, ArgumentError, format_value, iterable
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
@@ -156,6 +156,8 @@ class LogRankRequest(EventRequest):
     chosen: Any
     until: float | None
 
+    grouped_by: ClassVar[str] = "between"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.compared  # noqa: B018  # refuse now
@@ -166,6 +168,9 @@ class LogRankRequest(EventRequest):
         """The numbers of the groups that are compared."""
         assert self.groups is not None
         labels = list(self.groups.labels)
+        if len(labels) < 2:
+            names = ", ".join(map(repr, self.groups.names))
+            raise ArgumentError("between", UNSHOWN, f"two groups or more to compare, and {names} declares one")
         if self.chosen is None:
             return tuple(range(len(labels)))
         several = list(self.chosen) if iterable(self.chosen) and not isinstance(self.chosen, str) else [self.chosen]

@@ -299,6 +299,8 @@ class EventRequest(Request[Any]):
     method: str
     rows: int | None
 
+    grouped_by: ClassVar[str] = "by"  # the argument that defines the groups
+
     def plan_with_less_noise(self) -> Inquiry[Any]:
         """Return the plan itself: what is released, under which operator, follows from δ."""
         return self.plan()
@@ -325,9 +327,9 @@ class EventRequest(Request[Any]):
             raise ArgumentError("time", time, "a column of numbers; the schema declares none")
         named = curator.columns[place_of("time", time, curator.columns)]
         happened = _event_column(event, curator.columns, curator.category_columns)
-        grouping = name_groups(by, curator)
+        grouping = name_groups(by, curator, cls.grouped_by)
         if happened in grouping:
-            raise ArgumentError("by", by, f"other columns than {happened!r}, the column of the event")
+            raise ArgumentError(cls.grouped_by, by, f"other columns than {happened!r}, the column of the event")
         curator = curator.only([named, happened, *grouping])
         place, which = curator.columns.index(named), curator.category_columns.index(happened)
         scale = check_scale(curator, place)
