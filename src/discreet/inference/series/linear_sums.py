@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import minimize
 
 from discreet.inference.series.state_paths import find_root, observe
@@ -100,20 +100,26 @@ class GivenVariances:
         self._model = model
         inner = model.operator @ covariance @ model.operator.T
         inner[np.diag_indices_from(inner)] += 1.0
-        self._factor = cho_factor(inner, lower=True)
-        self._whitened = cho_solve(self._factor, model.flat)
+        self._factor, failed = dpotrf(inner, lower=1)  # some hundred times: LAPACK itself, since matrices are small
+        if failed:
+            raise np.linalg.LinAlgError("the covariance of the released sums is not positive definite")
+        self._whitened = self._solve(model.flat)
         self._information = model.flat.T @ self._whitened
 
     def explain(self, sums: Array) -> tuple[Array, Array]:
         """Return the expectation of β, and V⁻¹(z − O·G·β), given sums in columns."""
-        first = np.linalg.solve(self._information, self._whitened.T @ sums)
-        return first, cho_solve(self._factor, sums - self._model.flat @ first)
+        first = np.asarray(np.linalg.solve(self._information, self._whitened.T @ sums), dtype=np.float64)
+        return first, self._solve(sums - self._model.flat @ first)
+
+    def _solve(self, sums: Array) -> Array:
+        """Return V⁻¹ times columns."""
+        return np.asarray(dpotrs(self._factor, sums, lower=1)[0]) if sums.shape[1] else sums
 
     @cached_property
     def log_likelihood(self) -> float:
         """Of the variances, with β integrated out."""
         left = self._model.sums[:, None]
-        height = np.log(np.diag(self._factor[0])).sum() + 0.5 * float((left * self.explain(left)[1]).sum())
+        height = np.log(np.diag(self._factor)).sum() + 0.5 * float((left * self.explain(left)[1]).sum())
         return -float(height + 0.5 * np.linalg.slogdet(self._information)[1])
 
 
