@@ -107,7 +107,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put posteriors first, in whatever order the rest has: one worker compiles them, and the other does not as well."""
+    """Put posteriors first, whatever order the rest has: then one worker compiles them, and not both."""
     items.sort(key=lambda item: "inference" not in item.nodeid.partition("::")[0])
 
 

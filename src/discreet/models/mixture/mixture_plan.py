@@ -223,7 +223,7 @@ class MixturePlan(Method[Components]):
         return relative_noise(noise, self.shape.dimension) * self.count / self.rows
 
     def sees_centers(self, rows: float) -> bool:
-        """Return whether, with so many rows, a mixture had better start at the centres of a look than without regard."""
+        """Return whether with so many rows the centres of a look are seen, so that a mixture may start at them."""
         return not self.has_look or self._look_error * self.rows / rows <= BLIND
 
     def default_steps(self) -> int:
