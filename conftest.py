@@ -98,17 +98,19 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
                 with suppress(Exception, pytest.skip.Exception):  # collection comes to it again, and reports it
                     import_module(path.stem)
     result = yield
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     gc.enable()
     return result
 
 
+POSTERIORS = "inference", "public_calls", "described_rows", "williams"
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put posteriors first, whatever order the rest has: then one worker compiles them, and not both."""
-    items.sort(key=lambda item: "inference" not in item.nodeid.partition("::")[0])
+    items.sort(key=lambda item: not any(name in item.nodeid.partition("::")[0] for name in POSTERIORS))
 
 
 def pytest_unconfigure() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from effort import size
+from effort import LONG, size
 from papers.dpem import faces, figure_1_one_person, likelihoods
 from papers.dpem.published_kmeans import PublishedKMeans, as_published
 from papers.entries import experiment
@@ -121,6 +121,7 @@ def test_centres_of_s1():
 
 
 @needs_published_rows
+@pytest.mark.skipif(not LONG, reason="part of make audit; make papers ARGS=--quick draws the figure")
 def test_faces_are_noise_at_400_pictures(monkeypatch):
     monkeypatch.setattr(faces, "STEPS", size(20, faces.STEPS))
     entry = experiment("dp-em/figure-5")
