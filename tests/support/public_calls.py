@@ -53,7 +53,7 @@ SECONDS = 30.0  # in which a call of this size must end
 # Values that the library returns: nobody makes them by hand, so they are attacked as it made them.
 RETURNED = {
     "FactoredChoice", "PersonCounts", "SchemaCheck", "Calibration", "Choice", "Comparison", "Counts", "Covariance",
-    "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior",
+    "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior", "TablePosterior",
     "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic", "Totals", "Verdict", "SampledSignal",
     "FourierSignal", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer", "Association", "Correlation",
     "Crosstab", "Difference", "Extreme", "GeometricMean", "Histograms", "LogRank", "MeanCrosstab", "MostFrequent",

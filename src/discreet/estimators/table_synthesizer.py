@@ -377,6 +377,7 @@ class TableSynthesizer(LogLikelihoodScore, DensityMixin, TableEstimator):  # typ
         >>> int(persons["person"].nunique()), int(persons.groupby("person")["sex"].nunique().max())
         (1000, 1)
         """
+        check_is_fitted(self)
         number, rng = sample_arguments(n_persons, random_state)
         declaration = self._declaration
         names, relations = declaration.modelled, declaration.relations
