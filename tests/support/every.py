@@ -188,6 +188,7 @@ ESTIMATORS: dict[str, Ask] = {
     **_several(
         dp.LogisticRegression, _methods("objective", "objective-2011", "output", "functional", "gradient"), PAIR, "s"
     ),
+    **_several(dp.LogisticRegression, {"inference": {"inference": True}}, PAIR, "s"),
     **_several(dp.LogisticRegression, {"three classes": {"method": "gradient", "max_iter": 3}}, PAIR, "g"),
     **_several(dp.LinearSVC, _methods("objective", "objective-2011", "output"), PAIR, "s"),
     **_several(dp.LinearRegression, _methods("adaptive", "adassp"), ["a", "w"], "b"),
