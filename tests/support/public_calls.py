@@ -53,11 +53,12 @@ SECONDS = 30.0  # in which a call of this size must end
 # Values that the library returns: nobody makes them by hand, so they are attacked as it made them.
 RETURNED = {
     "FactoredChoice", "PersonCounts", "SchemaCheck", "Calibration", "Choice", "Comparison", "Counts", "Covariance",
-    "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior", "TablePosterior",
+    "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior",
     "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic", "Totals", "Verdict", "SampledSignal",
     "FourierSignal", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer", "Association", "Correlation",
     "Crosstab", "Difference", "Extreme", "GeometricMean", "Histograms", "LogRank", "MeanCrosstab", "MostFrequent",
-    "PrivateMetric", "Proportion", "RankTest", "RestrictedMean", "StandardDeviation", "Survival", "Trend",
+    "PrivateMetric", "Proportion", "RankTest", "RestrictedMean", "StandardDeviation", "Survival", "TablePosterior",
+    "Trend",
 }  # fmt: skip
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
