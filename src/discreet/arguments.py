@@ -172,6 +172,11 @@ def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
+def is_list(value: Any) -> TypeGuard[Collection[Any]]:
+    """Return whether a value holds others that can be gone through again and again, and is no text."""
+    return isinstance(value, Collection) and iterable(value) and not isinstance(value, str)
+
+
 def _number(name: str, value: Any, accepted: str, least: float, below: float) -> float:
     """Return a real number in [least, below) as a float; text, booleans, arrays and ``None`` are not converted."""
     if type(value) is float or (not isinstance(value, bool) and isinstance(value, Real)):  # NumPy's booleans are not

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, integer, iterable, one_of, positive
+from discreet.arguments import ArgumentError, integer, is_list, one_of, positive
 from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.box import Box
 from discreet.records.declared.conditions import Condition
@@ -142,7 +142,7 @@ class Records:
 
     @staticmethod
     def _check_listed(names: Collection[str], known: Sequence[str]) -> None:
-        for name in [name for name in names if name not in known] if _is_list(names) else [names]:
+        for name in [name for name in names if name not in known] if is_list(names) else [names]:
             raise ArgumentError("columns", name, f"a list of columns, each {one_of(name, known)}")
 
     def where(self, condition: str | Condition) -> Records:
@@ -193,7 +193,7 @@ class Records:
         ends = reading.bounds.intervals() if isinstance(reading.bounds, Box) else [(0.0, 0.0)] * self.dimension
         declared = zip(self.columns, self.scales, ends, strict=True)
         fit = [name for name, scale, (low, _) in declared if scale != "date" and low > 0.0]
-        if not _is_list(names) or not all(name in fit for name in names):
+        if not is_list(names) or not all(name in fit for name in names):
             write = "for example Number(1, 1000, log=True) for each"
             raise ArgumentError("columns", names, "a list of columns of numbers with bounds above 0", write)
         return self._read(reading.on_log_scale(names))
@@ -391,8 +391,3 @@ class RecordsWithIndicators(Records):
 
     def _check_values(self) -> None:
         raise ValueError("columns, where: expected none, where categories are indicators; write them before that")
-
-
-def _is_list(names: Any) -> TypeGuard[Collection[Any]]:
-    """Return whether names are given one by one, and not as a text or an array without dimensions."""
-    return isinstance(names, Collection) and iterable(names) and not isinstance(names, str)
