@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import discreet as dp
 from discreet.models.synthesis import pairwise_fit
@@ -103,6 +104,8 @@ def test_every_row_has_one_person_and_every_person_at_most_one_row_of_a_number()
     [
         ({"visit": "born"}, "visit"),
         ({"visit": "ward"}, "visit"),
+        ({"visit": ["visit"]}, "visit"),
+        ({"visit": "visit", "constant": np.array(1.0)}, "constant"),
         ({"visit": "visit", "constant": "sex"}, "constant"),
         ({"visit": "visit", "constant": ["visit"]}, "constant"),
         ({"visit": "visit", "constant": ["age"]}, "constant"),
@@ -112,3 +115,8 @@ def test_every_row_has_one_person_and_every_person_at_most_one_row_of_a_number()
 def test_wrong_columns_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         fitted().sample_persons(10, **arguments)
+
+
+def test_a_table_that_was_not_fitted_has_no_persons():
+    with pytest.raises(NotFittedError):
+        dp.TableSynthesizer().sample_persons(10, visit="visit")

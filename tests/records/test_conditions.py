@@ -495,6 +495,9 @@ def test_some_columns_keep_those_of_the_condition_after_the_others():
         ValueError, match=r"columns='wieght': expected a list of columns, each one of .*did you mean 'weight'"
     ):
         records.only(["wieght", "age"])
+    for ask in (records.only, records.on_log_scale):
+        with pytest.raises(ValueError, match="a list of columns"):
+            ask(np.array(1.0))
     for wrong in ([], "weight", None):
         with pytest.raises(ValueError, match="expected a list of columns"):
             records.only(wrong)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, format_names, iterable
+from discreet.arguments import ArgumentError, format_names, is_list
 from discreet.models.synthesis.person_rows import link_rows
 from discreet.models.synthesis.table_rows import DrawnColumn
 
@@ -42,7 +42,7 @@ def check_persons(
     if not isinstance(visit, str) or numbered.get(visit, MOST_VISITS + 1) > MOST_VISITS:
         raise ArgumentError("visit", visit, f"a column of whole numbers from 1 on, at most {MOST_VISITS}", WRITE)
     some = [name for name in drawn if name != visit]
-    if isinstance(constant, str) or not iterable(constant) or not all(name in some for name in constant):
+    if not is_list(constant) or not all(name in some for name in constant):
         raise ArgumentError("constant", constant, f"names of columns, of {format_names(some)}")
     if not isinstance(person, str) or not person or person in columns:
         raise ArgumentError("person", person, "a name that no column has")
