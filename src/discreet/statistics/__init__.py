@@ -24,7 +24,8 @@ from discreet.statistics.crosstabs import Crosstab, MeanCrosstab, crosstab
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.density.densities import Density, density
 from discreet.statistics.extremes import Extreme, max, min  # noqa: A004  # as in NumPy
-from discreet.statistics.means import GeometricMean, Mean, geometric_mean, mean, trimmed_mean
+from discreet.statistics.mean_answers import GeometricMean, Mean
+from discreet.statistics.means import geometric_mean, mean, trimmed_mean
 from discreet.statistics.modes import MostFrequent, mode
 from discreet.statistics.proportions import Proportion, proportion
 from discreet.statistics.quantile_answers import Quantile

@@ -43,7 +43,8 @@ from discreet.statistics.consistent_tables import estimate_table, noise_variance
 from discreet.statistics.counted_columns import CountedColumn, bins_of, name_column
 from discreet.statistics.counts import axis_name
 from discreet.statistics.groups import MOST, By, Groups, name_groups
-from discreet.statistics.means import COUNTED, ratio_interval
+from discreet.statistics.mean_answers import ratio_interval
+from discreet.statistics.means import COUNTED
 from discreet.statistics.request import Request, check_scale, statistic, unwrap
 from discreet.statistics.statistic import Statistic, group_facts
 
