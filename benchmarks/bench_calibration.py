@@ -45,6 +45,7 @@ import json
 import math
 import os
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -661,17 +662,21 @@ def band(level: float, sets: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def run_one(name: str, i: int) -> tuple[Fates, bool]:
-    """Return the fates of one set, and whether its chains complained."""
+def run_one(name: str, i: int) -> dict[str, Any]:
+    """Return the fates of one set, and whether its chains complained; or how it failed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", NotPrivateWarning)
+        for kind in (NotPrivateWarning, DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", kind)
         warnings.simplefilter("always", InferenceWarning)
-        fates = CASES[name].one(i)
-    return fates, bool(caught)
+        try:
+            fates = CASES[name].one(i)
+        except Exception:
+            return {"failed": traceback.format_exc()}
+    return {"complained": bool(caught), "fates": fates}
 
 
-def run_all(name: str, places: Sequence[int], jobs: int) -> Iterator[tuple[int, tuple[Fates, bool]]]:
+def run_all(name: str, places: Sequence[int], jobs: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each set, and what ``run_one`` returns for it, as they come from so many processes."""
     if jobs == 1:
         yield from ((i, run_one(name, i)) for i in places)
@@ -689,8 +694,11 @@ def run(name: str, sets: int, jobs: int, out: Path) -> dict[str, Any]:
     seconds, each = known.get("seconds", 0.0), {int(i): one for i, one in known.get("each", {}).items()}
     missing, start = [i for i in range(sets) if i not in each], time.perf_counter()
     print(f"{name}: {len(each)} sets in {out}, {len(missing)} to run", flush=True)
-    for done, (i, (fates, complained)) in enumerate(run_all(name, missing, jobs), 1):
-        each[i] = {"complained": complained, "fates": fates}
+    for done, (i, one) in enumerate(run_all(name, missing, jobs), 1):
+        if "failed" in one:
+            print(f"{name}: set {i} failed, and is left out\n{one['failed']}", flush=True)
+        else:
+            each[i] = one
         if done % max(1, sets // 20) == 0 or done == len(missing):
             known = summarise(name, each, seconds + time.perf_counter() - start) | {"each": each}
             part = out.with_suffix(".part")
