@@ -16,21 +16,26 @@
     python benchmarks/bench_calibration.py sums       running sums of a series
     python benchmarks/bench_calibration.py states     a series with Laplace noise, and its state-space model
     python benchmarks/bench_calibration.py median     the median of a column
+    python benchmarks/bench_calibration.py synthesizer  a fitted synthesizer of numbers and categories
+    python benchmarks/bench_calibration.py own        two models of one's own, of answers of several kinds
     python benchmarks/bench_calibration.py            all of them
 
 For each set parameters are drawn, then rows, then releases; intervals of the posterior must hold the parameters at
-their level. ``mean``, ``coin``, ``shares``, ``sums``, ``states`` and ``median`` draw parameters from the model's
-prior, so that also their rank among the posterior's draws is uniform (Talts et al. 2018). The others are fitted
+their level. ``mean``, ``coin``, ``shares``, ``sums``, ``states``, ``median`` and ``own`` draw parameters from the
+model's prior, so that also their rank among the posterior's draws is uniform (Talts et al. 2018). The others are fitted
 estimators, with priors far wider than what is drawn here: for them coverage alone is measured, component by component
-(components are matched to the true ones).
+(components are matched to the true ones). Of ``synthesizer`` shares and the rank correlation have draws; what an
+analyst computes from ten synthetic tables has the intervals of ``dp.combine``.
 
 Two wrong posteriors are compared with ``dp.infer``. *naive* treats the released values as exact.
 *product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
 same rows are in all of them. A third is right, and needs no chains: ``coin`` sums over the heads, without a
 normal approximation; ``mean`` has the normal likelihood on a grid, its covariance changing with the parameters.
 
-A table, a JSON of its numbers, and a figure of the ranks beside it (``--out``, build/calibration/NAME.json). Noise
-comes from seeded bits, so that the numbers are reproducible; rows are synthetic.
+A table, a JSON of its numbers, and a figure of the ranks beside it (``--out``, build/calibration/NAME.json). Sets that
+are in that JSON already are not run again, so a run that was stopped goes on, and ``--sets`` may be larger the next
+time. To begin anew, delete the file. Noise comes from seeded bits, so that the numbers are reproducible; rows are
+synthetic.
 """
 
 from __future__ import annotations
@@ -38,12 +43,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import time
+import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -55,7 +61,7 @@ import numpyro.distributions as dist
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
-from scipy.stats import beta, binom, chisquare
+from scipy.stats import beta, binom, chisquare, multivariate_normal
 
 import discreet as dp
 from discreet.inference import InferenceWarning, Posterior
@@ -69,6 +75,11 @@ LEVELS, BAND, BINS = (0.5, 0.9), 0.999, 10
 RUN = {"chains": 2, "draws": 200, "warmup": 200}
 FITTED_RUN = RUN | {"draws": 150}
 THINNED = 4
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
 
 Fate = tuple[float, bool, bool]  # the share of the posterior below the truth; whether 50 % and 90 % intervals hold it
 Fates = dict[str, dict[str, Fate]]  # by method and parameter
@@ -462,6 +473,155 @@ def median(i: int) -> Fates:
     return numbered(dp.infer(answer, seed=i, chains=2, draws=100), {"quantiles": truth}, rng)
 
 
+# ── several synthetic tables ────────────────────────────────────────────────────────────────────────────────────────
+
+PEOPLE, TABLES = 5000, 10
+SEXES, WARDS = ["f", "m"], ["a", "b", "c"]
+PEOPLE_SCHEMA = dp.Schema(
+    {
+        "sex": dp.Category(SEXES),
+        "ward": dp.Category(WARDS),
+        "age": dp.Number(0, 110),
+        "bmi": dp.Number(5, 45),
+    }
+)
+MIDDLES, WIDTHS = np.array([50.0, 25.0]), np.array([12.0, 4.0])
+
+
+@dataclass(frozen=True)
+class People:
+    """A table of two categories, and two numbers that are Gaussian in each of their cells, with one covariance."""
+
+    cells: np.ndarray  # the probability of each sex and ward
+    means: np.ndarray  # of the numbers in each cell
+    within: np.ndarray  # their covariance in a cell
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> People:
+        """Return a population."""
+        cells = rng.dirichlet(np.full(6, 10.0)).reshape(2, 3)
+        by_sex, by_ward = rng.normal(0.0, 0.4, (2, 1, 2)), rng.normal(0.0, 0.4, (1, 3, 2))
+        tied = rng.uniform(-0.6, 0.6) * np.prod(WIDTHS)
+        within = np.array([[WIDTHS[0] ** 2, tied], [tied, WIDTHS[1] ** 2]])
+        return cls(cells, MIDDLES + WIDTHS * (by_sex + by_ward), within)
+
+    def rows(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Return rows of it."""
+        cell = rng.choice(6, PEOPLE, p=self.cells.ravel())
+        numbers = self.means.reshape(6, 2)[cell] + rng.multivariate_normal(np.zeros(2), self.within, PEOPLE)
+        categories = {"sex": np.array(SEXES)[cell // 3], "ward": np.array(WARDS)[cell % 3]}
+        return pd.DataFrame({**categories, "age": numbers[:, 0], "bmi": numbers[:, 1]})
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The mean of all rows."""
+        return np.einsum("sw,swi->i", self.cells, self.means)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance of all rows."""
+        away = self.means - self.mean
+        return self.within + np.einsum("sw,swi,swj->ij", self.cells, away, away)
+
+    @property
+    def rank_correlation(self) -> float:
+        """12·P(X < x, Y < y) − 3, where (x, y) is one row, and X and Y are of two others."""
+        p, mu = self.cells.ravel(), self.means.reshape(6, 2)
+        x, y = np.broadcast_arrays(mu[:, None, None, 0] - mu[:, None, 0], mu[:, None, None, 1] - mu[:, 1])
+        apart = multivariate_normal([0.0, 0.0], self.within + np.diag(np.diag(self.within)))
+        below = apart.cdf(np.stack([x, y], axis=-1))
+        return float(12.0 * np.einsum("k,i,j,kij->", p, p, p, below) - 3.0)
+
+
+def analyse(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return what an analyst computes from a table as if it were data, with standard errors."""
+    there = [(table["sex"] == sex) & (table["ward"] == ward) for sex in SEXES for ward in WARDS]
+    columns = [*np.array(there, dtype=float), *table[["age", "bmi"]].to_numpy().T]
+    x, y = (column - column.mean() for column in columns[-2:])
+    u, v = x / x.std(), y / y.std()
+    r = float((u * v).mean())
+    estimates = [*(column.mean() for column in columns), float((x * y).mean()), r]
+    spreads = [*(column.std() for column in columns), (x * y).std(), (u * v - r * (u**2 + v**2) / 2.0).std()]
+    return np.array(estimates), np.array(spreads) / math.sqrt(len(table))
+
+
+def synthesizer(i: int) -> Fates:
+    rng = np.random.default_rng([15, i])
+    people = People.draw(rng)
+    fitted = dp.TableSynthesizer(epsilon=1.0, delta=1e-6, schema=PEOPLE_SCHEMA, random_state=i).fit(people.rows(rng))
+    posterior = dp.infer(fitted, chains=1, draws=400, seed=i)
+    shares = {"sex": people.cells.sum(axis=1), "ward": people.cells.sum(axis=0)}
+    result = numbered(posterior, shares, rng)
+    ranks = of_draws(posterior, "correlations", np.full((2, 2), people.rank_correlation), rng)
+    result["dp.infer"]["rank correlation"] = ranks[1]
+    covariance = people.covariance
+    r = covariance[0, 1] / math.sqrt(covariance[0, 0] * covariance[1, 1])
+    truth = np.array([*people.cells.ravel(), *people.mean, covariance[0, 1], r])
+    names = [*(f"{sex} {ward}" for sex in SEXES for ward in WARDS), "mean age", "mean bmi", "covariance", "correlation"]
+    fits = [analyse(table) for table in posterior.synthesize(TABLES, seed=i)]
+    errors = dp.combine([(estimates - truth, spreads) for estimates, spreads in fits])
+    sides = np.where(errors.estimates < 0.0, 1.0 - errors.p_values() / 2.0, errors.p_values() / 2.0)
+    result["dp.combine"] = {name: of_share(float(below)) for name, below in zip(names, sides, strict=True)}
+    return result
+
+
+# ── models of one's own ─────────────────────────────────────────────────────────────────────────────────────────────
+
+VISITS = 2000
+VISIT_SCHEMA = dp.Schema({"age": dp.Number(0, 100), "sick": dp.Category(["no", "yes"]), "stay": dp.Number(0, 60)})
+AGE_GROUPS = [0, 30, 40, 50, 60, 70, 100]
+
+
+def age_and_sickness() -> None:
+    level, slope = numpyro.sample("level", dist.Normal(0.0, 0.7)), numpyro.sample("slope", dist.Normal(0.0, 0.7))
+    numpyro.sample("sick", dist.Bernoulli(logits=level + slope * _sample_age()))
+
+
+def age_and_stay() -> None:
+    rise, scatter = numpyro.sample("rise", dist.Normal(0.0, 0.3)), numpyro.sample("scatter", dist.LogNormal(-0.7, 0.25))
+    numpyro.sample("stay", dist.LogNormal(2.0 + rise * _sample_age(), scatter))
+
+
+def _sample_age() -> Any:
+    centre = numpyro.sample("centre", dist.Normal(50.0, 8.0))
+    age = numpyro.sample("age", dist.Normal(centre, numpyro.sample("spread", dist.LogNormal(math.log(12.0), 0.25))))
+    return (age - 50.0) / 15.0
+
+
+def own(i: int) -> Fates:
+    rng = np.random.default_rng([16, i])
+    truth = {
+        "centre": rng.normal(50.0, 8.0),
+        "spread": 12.0 * math.exp(rng.normal(0.0, 0.25)),
+        "level": rng.normal(0.0, 0.7),
+        "slope": rng.normal(0.0, 0.7),
+        "rise": rng.normal(0.0, 0.3),
+        "scatter": math.exp(rng.normal(-0.7, 0.25)),
+    }
+    age = rng.normal(truth["centre"], truth["spread"], VISITS)
+    z = (age - 50.0) / 15.0
+    sick = rng.uniform(size=VISITS) < 1.0 / (1.0 + np.exp(-truth["level"] - truth["slope"] * z))
+    stay = np.exp(rng.normal(2.0 + truth["rise"] * z, truth["scatter"]))
+    visits = pd.DataFrame({"age": age, "sick": np.where(sick, "yes", "no"), "stay": stay})
+    curator = dp.Curator(visits, schema=VISIT_SCHEMA, neighbors="replace-one")
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bits": SeededBits(i)}
+    histogram = dp.statistics.histogram(curator, "age", bins=20, **given)
+    crosstab = dp.statistics.crosstab(curator, "sick", "age", bins=AGE_GROUPS, **given)
+    trend = dp.statistics.trend(curator, "stay", over="age", bins=AGE_GROUPS, **given)
+    line = dp.LinearRegression(epsilon=1.0, delta=1e-6, random_state=i).fit(curator.only(["age", "stay"]), "stay")
+    sources: dict[str, tuple[Any, Callable[[], None]]] = {
+        "histogram, cross-tab": ([histogram, crosstab], age_and_sickness),
+        "trend": (trend, age_and_stay),
+        "regression": (line, age_and_stay),
+    }
+    result: Fates = {}
+    for name, (releases, model) in sources.items():
+        posterior = dp.infer(releases, model, rows=VISITS, seed=i, **RUN)
+        known = {parameter: np.array(value) for parameter, value in truth.items() if parameter in posterior.names}
+        result[f"dp.infer, {name}"] = numbered(posterior, known, rng)["dp.infer"]
+    return result
+
+
 # ── tables and figures ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -477,10 +637,10 @@ class Case:
 CASES = {
     "mean": Case(2000, mean, True),
     "coin": Case(2000, coin, True),
-    "logistic": Case(150, logistic, False),
+    "logistic": Case(200, logistic, False),
     "objective": Case(200, objective, False),
     "svc": Case(200, svc, False),
-    "mixture": Case(100, mixture, False),
+    "mixture": Case(200, mixture, False),
     "table": Case(200, table_mixture, False),
     "shares": Case(500, shares, True),
     "regression": Case(200, regression, False),
@@ -491,6 +651,8 @@ CASES = {
     "sums": Case(1000, sums, True),
     "states": Case(300, states, True),
     "median": Case(300, median, True),
+    "synthesizer": Case(200, synthesizer, False),
+    "own": Case(200, own, True),
 }
 
 
@@ -500,40 +662,65 @@ def band(level: float, sets: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def run_one(name: str, i: int) -> tuple[Fates, bool]:
-    """Return the fates of one set, and whether its chains complained."""
+def run_one(name: str, i: int) -> dict[str, Any]:
+    """Return the fates of one set, and whether its chains complained; or how it failed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", NotPrivateWarning)
+        for kind in (NotPrivateWarning, DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", kind)
         warnings.simplefilter("always", InferenceWarning)
-        fates = CASES[name].one(i)
-    return fates, bool(caught)
+        try:
+            fates = CASES[name].one(i)
+        except Exception:
+            return {"failed": traceback.format_exc()}
+    return {"complained": bool(caught), "fates": fates}
 
 
-def run_all(name: str, sets: int, jobs: int) -> Iterator[tuple[Fates, bool]]:
-    """Yield what ``run_one`` returns for each set in turn, from so many processes."""
+def run_all(name: str, places: Sequence[int], jobs: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each set, and what ``run_one`` returns for it, as they come from so many processes."""
     if jobs == 1:
-        yield from map(partial(run_one, name), range(sets))
+        yield from ((i, run_one(name, i)) for i in places)
         return
+    for variable, value in ONE_THREAD.items():  # processes read them when they start
+        os.environ.setdefault(variable, value)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(partial(run_one, name), range(sets))
+        waiting = {pool.submit(run_one, name, i): i for i in places}
+        yield from ((waiting[one], one.result()) for one in as_completed(waiting))
 
 
-def run(name: str, sets: int, jobs: int) -> Iterator[dict[str, Any]]:
-    """Yield the results so far, twenty times."""
+def run(name: str, sets: int, jobs: int, out: Path) -> dict[str, Any]:
+    """Run the sets that the file does not have yet, write it as they come, and return the results."""
+    known = json.loads(out.read_text()) if out.exists() else {}
+    seconds, each = known.get("seconds", 0.0), {int(i): one for i, one in known.get("each", {}).items()}
+    missing, start = [i for i in range(sets) if i not in each], time.perf_counter()
+    print(f"{name}: {len(each)} sets in {out}, {len(missing)} to run", flush=True)
+    for done, (i, one) in enumerate(run_all(name, missing, jobs), 1):
+        if "failed" in one:
+            print(f"{name}: set {i} failed, and is left out\n{one['failed']}", flush=True)
+        else:
+            each[i] = one
+        if done % max(1, sets // 20) == 0 or done == len(missing):
+            known = summarise(name, each, seconds + time.perf_counter() - start) | {"each": each}
+            part = out.with_suffix(".part")
+            part.write_text(json.dumps(known))
+            part.replace(out)
+            print(f"{name}: {len(each)} sets, {known['seconds']:.0f} s", flush=True)
+    return known
+
+
+def summarise(name: str, each: dict[int, Any], seconds: float) -> dict[str, Any]:
+    """Return the lines of the table from the fates of all sets."""
     result: dict[str, dict[str, list[Fate]]] = {}
-    complaints, start = 0, time.perf_counter()
-    for i, (fates, complained) in enumerate(run_all(name, sets, jobs)):
-        complaints += complained
-        for method, parameters in fates.items():
+    for i in sorted(each):
+        for method, parameters in each[i]["fates"].items():
             for parameter, fate in parameters.items():
                 result.setdefault(method, {}).setdefault(parameter, []).append(fate)
-        if (i + 1) % max(1, sets // 20) == 0 or i + 1 == sets:
-            yield {
-                "name": name, "sets": i + 1, "ranked": CASES[name].ranked, "complaints": complaints,
-                "seconds": time.perf_counter() - start, "bands": [band(level, i + 1) for level in LEVELS],
-                "lines": [line(method, *one) for method, each in result.items() for one in each.items()],
-            }  # fmt: skip
+    return {
+        "name": name, "sets": len(each), "ranked": CASES[name].ranked, "seconds": seconds,
+        "complaints": sum(one["complained"] for one in each.values()),
+        "bands": [band(level, len(each)) for level in LEVELS],
+        "lines": [line(method, *one) for method, parameters in result.items() for one in parameters.items()],
+    }  # fmt: skip
 
 
 def line(method: str, parameter: str, fates: list[Fate]) -> dict[str, Any]:
@@ -586,18 +773,16 @@ def figure(result: dict[str, Any], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", nargs="?", default="all", choices=[*CASES, "all"])
-    parser.add_argument("--sets", type=int, help="how many data sets; by default as many as the figures need")
-    parser.add_argument("--jobs", type=int, default=1, help="how many processes; each compiles for itself")
-    parser.add_argument("--out", type=Path, help="where the numbers go, and the figure beside them")
+    parser.add_argument("--sets", type=int, help="how many data sets in all; by default as many as the figures need")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes of a thread; each compiles for itself")
+    parser.add_argument("--out", type=Path, help="where the numbers are and go, and the figure beside them")
     given = parser.parse_args()
     if given.name == "all" and given.out is not None:
         parser.error("--out: expected one name, since all of them write a file each")
     for name in CASES if given.name == "all" else [given.name]:
         out = given.out or Path("build/calibration") / f"{name}.json"
         out.parent.mkdir(parents=True, exist_ok=True)
-        for result in run(name, given.sets or CASES[name].sets, given.jobs):
-            out.write_text(json.dumps(result))
-            print(f"{name}: {result['sets']} sets, {result['seconds']:.0f} s", flush=True)
+        result = run(name, given.sets or CASES[name].sets, given.jobs, out)
         figure(result, out.with_suffix(".png"))
         print("\n".join(table(result)))
 

@@ -352,6 +352,9 @@ class TestModels:
         release = complete(rows()).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
         with pytest.raises(ValueError, match="model"):
             dp.infer(release)
+        median = dp.statistics.median(complete(rows()), "x0", epsilon=1.0)
+        with pytest.raises(ValueError, match="for quantiles release a histogram"):
+            dp.infer([release, median], model=two_columns)
 
 
 def test_a_loaded_estimator_has_the_same_model():

@@ -225,6 +225,13 @@ def _read_release(question: Any, release: Release) -> Iterable[Measurement]:
     if isinstance(question, Minimum) and isinstance(release.loss, ObjectiveLoss):
         yield from read_minima(question, release)
         return
+    if release.mechanism != "additive" or not (question is None or isinstance(question, Query)):
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.mechanism} release, whose density is not "
+            "known here; of FactoredExponential give the answer that draw returned, for quantiles release a histogram",
+        )
     if question is None:
         raise ArgumentError(
             "releases",
@@ -232,13 +239,6 @@ def _read_release(question: Any, release: Release) -> Iterable[Measurement]:
             f"the question beside the release of {name!r}, since it is not one of this library or the release was "
             "made by hand",
             write="(query, release)",
-        )
-    if release.mechanism != "additive" or not isinstance(question, Query):
-        raise ArgumentError(
-            "releases",
-            UNSHOWN,
-            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.mechanism} release, whose density is not "
-            "known here; of FactoredExponential give the answer that draw returned",
         )
     if release.noise is None or not release.noise.independent:
         raise ArgumentError("releases", UNSHOWN, f"Gaussian or Laplace noise on {name!r}, got {release.noise!r}")
