@@ -156,6 +156,7 @@ def test_the_map_to_the_unit_ball_can_be_undone(d):
         assert np.allclose(space.from_unit(space.to_unit(x)), x, rtol=1e-13, atol=1e-13)
         y = rng.normal(size=(5, d))
         assert np.allclose(space.from_unit(y), np.array(space.center) + np.array(space.scale) * y)
+        assert np.isinf(space.from_unit(np.full((1, d), 1e308))).all()  # and no warning
 
 
 def test_the_box_uses_the_whole_unit_ball():

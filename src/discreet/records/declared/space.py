@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from discreet.plain import from_plain, register_kind, to_plain
 from discreet.records.declared.declared_numbers import Vector, broadcast
 from discreet.records.generic_arrays import as_floats, on_device
@@ -88,6 +90,7 @@ class Space(ABC):
             raise ValueError(f"{self!r} stands for any number of columns: write .for_columns(d) first")
         return self.columns
 
+    @np.errstate(all="ignore")
     def from_unit(self, y: Any) -> Any:
         """Return center + scale·y, the inverse of ``to_unit``. Nothing is clipped: y may come with noise."""
         _, y = as_floats(y)
