@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import wraps
@@ -222,7 +223,7 @@ def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 
 
 
 def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``.
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``, by default to ``sys.maxsize``.
 
     >>> integer("steps", 3, least=1)
     3
@@ -235,6 +236,8 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
         whole = operator.index(value)
     except TypeError:
         whole = least - 1
+    if most is None and whole > sys.maxsize:
+        most = sys.maxsize
     if isinstance(value, bool) or whole < least or (most is not None and whole > most):
         accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
         raise ArgumentError(name, value, accepted)

@@ -17,13 +17,16 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 pytest.importorskip("polars", reason="polars is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
+import polars as pl
+
 import discreet as dp
 from discreet.arguments import format_value
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.report.document import _posterior
 from discreet.report.not_private import compare_without_privacy
+from discreet.signals.filters import _coefficients
 from effort import LONG, measured, size
-from hostile import Boom
+from hostile import Boom, itself
 from public_calls import (
     BOX,
     ROWS,
@@ -193,9 +196,16 @@ def test_what_is_no_axes_is_named():
         (lambda: dp.Release.from_json(7), "text of type int: expected JSON"),
         (lambda: dp.PCA.from_json("[" * 100_000), "text: expected JSON"),
         (lambda: dp.Curator(ROWS, space=BOX).only(None), "columns=None: expected a list of columns"),
+        (lambda: dp.Curator(ROWS, space=BOX).only(pl.LazyFrame({"x0": [1]})), "columns=.*: expected a list of columns"),
         (lambda: dp.Curator(ROWS, space=BOX).paid_by(3), "schedule=3: expected what a curator's reserve"),
         (lambda: dp.explain(dp.Guarantee(1.0), 10**400), "expected a whole number, at least 1 and at most"),
         (lambda: dp.plan("mean", 10**400, target=0.1), "expected a whole number, at least 1 and at most"),
+        (lambda: dp.plan("mean", 100, target=0.1, weights=1e-200), "one that some ε up to 10000 meets"),
+        (lambda: dp.infer(itself()), "releases: expected a list that is not in itself"),
+        (lambda: dp.mechanisms.median_distance(1.0, 0, 1, column=10**5000), "column=<int>: expected a whole number"),
+        (lambda: dp.mechanisms.FactoredExponential(len, [0.5], high=np.complex128(1j)), "expected low < high"),
+        (lambda: dp.noise.gibbs_bingham(np.eye(2), 1, 10**18), "sweeps=1.*: expected a whole number"),
+        (lambda: _coefficients("a", [1.0, 1j], 2), r"a=\[1.0, 1j\]: expected finite coefficients"),
         (lambda: dp.plan("mean", 100, target=0.1).curve({}), "epsilons={}: expected a number, or several"),
         (lambda: dp.database.Draft("mean", 3), "arguments=3: expected a mapping"),
         (lambda: _posterior(fitted("PCA"), 3), "posterior=3: expected a Posterior of discreet.infer"),

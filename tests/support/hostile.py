@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 
-__all__ = ["Boom", "Value", "hostile", "json_values"]
+__all__ = ["Boom", "Value", "hostile", "itself", "json_values"]
 
 
 class Boom(Exception):  # noqa: N818  # what a caller's own object raises; it may pass through, for it is the caller's
@@ -68,7 +68,7 @@ def _nested(depth: int) -> Any:
     return result
 
 
-def _itself() -> list[Any]:
+def itself() -> list[Any]:
     result: list[Any] = []
     result.append(result)
     return result
@@ -157,7 +157,7 @@ CONTAINERS = _values(
     triple=lambda: (1.0, 2.0, 3.0),
     wide_pair=lambda: (-1e308, 1e308),
     deep_list=lambda: _nested(3000),
-    list_of_itself=_itself,
+    list_of_itself=itself,
     odd_mapping=lambda: {None: 1, 1: None, (2,): "x"},
     mapping_of_mappings=lambda: {"age": {"low": 0}},
     mapping_of_nan=lambda: {"age": (math.nan, 1.0)},

@@ -111,8 +111,8 @@ class CoefficientTable:
 
 
 def normal_interval(estimates: Array, errors: Array, level: float) -> tuple[Array, Array]:
-    """Return estimates plus and minus a normal quantile of their standard errors."""
-    width = -float(ndtri((1.0 - level) / 2.0)) * errors
+    """Return estimates plus and minus a normal quantile of their standard errors; at level 0 the estimates."""
+    width = -float(ndtri((1.0 - level) / 2.0)) * errors if level else np.zeros_like(errors)
     return estimates - width, estimates + width
 
 

@@ -195,8 +195,8 @@ def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tup
     return tuple(categories), tuple(categories.values())
 
 
-def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
-    """Yield every measurement in an object that holds releases."""
+def _read_each(what: Any, outer: tuple[Any, ...] = ()) -> Iterable[Measurement | FactoredChoice]:
+    """Yield every measurement in an object that holds releases, which is in the outer ones."""
     if isinstance(what, Release):
         yield from _read_release(what.question, what)
     elif isinstance(what, FactoredChoice):
@@ -208,8 +208,10 @@ def _read_each(what: Any) -> Iterable[Measurement | FactoredChoice]:
     elif isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], Query) and isinstance(what[1], Release):
         yield from _read_release(*what)
     elif isinstance(what, Iterable) and not isinstance(what, str | bytes):
+        if any(what is one for one in outer):
+            raise ArgumentError("releases", UNSHOWN, "a list that is not in itself")
         for one in what:
-            yield from _read_each(one)
+            yield from _read_each(one, (*outer, what))
     elif hasattr(what, "get_params"):
         raise ValueError(f"{type(what).__name__}: expected a fitted one; call fit first")
     else:

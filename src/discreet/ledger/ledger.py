@@ -273,7 +273,8 @@ class Ledger:
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
-            asked = Limit.from_arguments(guarantee, filter or current.filter, current.failures if keep else failures)
+            chosen = current.filter if filter is None else filter
+            asked = Limit.from_arguments(guarantee, chosen, current.failures if keep else failures)
             if asked.is_at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
             if account.spent and not current.is_at_most(asked):

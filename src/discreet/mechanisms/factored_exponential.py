@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -96,8 +97,8 @@ class FactoredExponential:
             raise ArgumentError("candidates", self.candidates, "at least one")
         object.__setattr__(self, "candidates", candidates)
         try:
-            low, high = float(self.low), float(self.high)
-        except (TypeError, ValueError, OverflowError):
+            low, high = (float(end) if isinstance(end, Real) else math.nan for end in (self.low, self.high))
+        except OverflowError:
             low, high = math.nan, math.nan
         if not (max(abs(low), abs(high)) <= LARGEST and high / 2 - low / 2 >= SMALLEST):
             raise ArgumentError(

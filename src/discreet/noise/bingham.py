@@ -99,7 +99,7 @@ def gibbs_bingham(matrix: ArrayLike, k: int, sweeps: int, bits: Bits | None = No
     k : int
         From 1 to q.
     sweeps : int
-        At least 1.
+        From 1 to 100,000.
     bits : Bits or None
         ``None`` for secure ones.
 
@@ -115,7 +115,7 @@ def gibbs_bingham(matrix: ArrayLike, k: int, sweeps: int, bits: Bits | None = No
     """
     scaled, exponent = _check_matrix(matrix)
     q = len(scaled)
-    k, sweeps = integer("k", k, least=1, most=q), integer("sweeps", sweeps, least=1)
+    k, sweeps = integer("k", k, least=1, most=q), integer("sweeps", sweeps, least=1, most=10**5)
     bits = as_bits(bits)
     frame, triangle = np.linalg.qr(_NORMAL.sample((q, k), bits).astype(np.float64))
     # The factor with a positive diagonal is unique, so it turns with the normals; LAPACK's signs would not.

@@ -290,7 +290,10 @@ def least_epsilon(formula: Formula, guarantee: Guarantee, target: float) -> floa
     """Return the smallest ε from 1e-6 to 1e4 whose predicted error meets the target."""
 
     def meets(log: float) -> bool:
-        return formula.error(replace(guarantee, epsilon=math.exp(log))) <= target
+        try:
+            return formula.error(replace(guarantee, epsilon=math.exp(log))) <= target
+        except OverflowError:  # more than any float
+            return False
 
     if formula.floor >= target:
         raise ArgumentError(

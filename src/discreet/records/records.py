@@ -134,7 +134,7 @@ class Records:
         >>> [records.reduce(lambda block: block.x.sum(axis=0)[:1], 1).item() for records in (rows, rows.only(["x0"]))]
         [2.0, 3.0]
         """
-        if not names:
+        if is_list(names) and not len(names):
             raise ArgumentError("columns", names, "a list of columns")
         self._check_listed(names, self.columns + self.category_columns)
         self._check_values()

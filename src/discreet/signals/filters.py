@@ -148,7 +148,7 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
         sections = [(top, bottom)]
     else:
         try:
-            table = np.asarray(sos, dtype=np.float64)
+            table = _as_reals(sos)
         except (TypeError, ValueError):
             table = np.zeros(0)
         if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] != 6:
@@ -167,9 +167,16 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
     return np.asarray(impulse)
 
 
+def _as_reals(given: Any) -> Array:
+    """Return numbers as an array. Complex ones are refused, whose imaginary part NumPy would drop with a warning."""
+    if np.iscomplexobj(given):
+        raise TypeError("complex numbers")
+    return np.asarray(given, dtype=np.float64)
+
+
 def _coefficients(name: str, given: Any, count: int) -> Array:
     try:
-        values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        values = np.atleast_1d(_as_reals(given))
     except (TypeError, ValueError):
         values = np.zeros(0)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
