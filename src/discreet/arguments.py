@@ -21,6 +21,9 @@ from inspect import signature
 from numbers import Real
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -242,6 +245,18 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
         accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
         raise ArgumentError(name, value, accepted)
     return whole
+
+
+def as_numbers(values: Any, name: str = "values") -> NDArray[np.float64]:
+    """Return an array of floats; text, complex numbers and objects are refused, not converted.
+
+    >>> as_numbers([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ArgumentError(name, UNSHOWN, f"numbers, got an array of {array.dtype}")
+    return array.astype(np.float64)
 
 
 def choice(name: str, value: Any, accepted: Collection[str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.arguments import UNSHOWN, ArgumentError, format_names, integer, positive, probability
@@ -80,6 +80,17 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
         """Fit to rows and transform them. The result is as sensitive as the rows, which the caller must hold."""
         refuse_hidden_rows(X, "transform")
         return super().fit_transform(X, y, **parameters)
+
+    @staticmethod
+    def _check_transformed(X: Any, number: int, one: str) -> NDArray[np.float64]:
+        """Return transformed rows as numbers, of so many columns, one for each of something."""
+        try:
+            rows: NDArray[np.float64] = check_array(X, dtype=np.float64)
+        except OverflowError:
+            raise ArgumentError("X", UNSHOWN, "numbers that a float holds") from None
+        if rows.shape[1] != number:
+            raise ValueError(f"X has {rows.shape[1]} columns: expected {number}, one a {one}")
+        return rows
 
 
 class LogLikelihoodScore:

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
@@ -166,9 +165,7 @@ class FactorAnalysis(
     def inverse_transform(self, X: Any) -> Array:
         """Return the expected rows given these factors: mean + z·components."""
         check_is_fitted(self)
-        factors = check_array(X, dtype=np.float64)
-        if factors.shape[1] != len(self.components_):
-            raise ValueError(f"X has {factors.shape[1]} columns: expected {len(self.components_)}, one a factor")
+        factors = self._check_transformed(X, len(self.components_), "factor")
         return np.asarray(self.mean_ + factors @ self.components_)
 
     def get_covariance(self) -> Array:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
@@ -249,9 +248,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
     def inverse_transform(self, X: Any) -> Array:
         """Return the rows with these coordinates along the components, and 0 along all other directions."""
         check_is_fitted(self)
-        coordinates = check_array(X, dtype=np.float64)
-        if coordinates.shape[1] != len(self.components_):
-            raise ValueError(f"X has {coordinates.shape[1]} columns: expected {len(self.components_)}, one a component")
+        coordinates = self._check_transformed(X, len(self.components_), "component")
         return values_to_rows(self.mean_ + self.scale_ * (coordinates @ self.components_), numeric_scales(self))
 
     def get_covariance(self) -> Array:

@@ -96,8 +96,9 @@ class FactoredExponential:
         if not len(candidates):
             raise ArgumentError("candidates", self.candidates, "at least one")
         object.__setattr__(self, "candidates", candidates)
+        ends: tuple[Any, Any] = (self.low, self.high)
         try:
-            low, high = (float(end) if isinstance(end, Real) else math.nan for end in (self.low, self.high))
+            low, high = (float(end) if isinstance(end, Real) else math.nan for end in ends)
         except OverflowError:
             low, high = math.nan, math.nan
         if not (max(abs(low), abs(high)) <= LARGEST and high / 2 - low / 2 >= SMALLEST):

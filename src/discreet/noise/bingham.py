@@ -19,10 +19,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer
+from discreet.arguments import UNSHOWN, ArgumentError, as_numbers, integer
 from discreet.noise.bits import Bits, as_bits
 from discreet.noise.distributions import GaussianNoise
-from discreet.noise.integer_draws import Array, as_numbers
+from discreet.noise.integer_draws import Array
 
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
+from discreet.arguments import UNSHOWN, ArgumentError, as_numbers, integer, nonnegative, positive
 from discreet.noise.bits import Bits, as_bits
-from discreet.noise.integer_draws import Integers, Size, as_numbers, draw_integers
+from discreet.noise.integer_draws import Integers, Size, draw_integers
 from discreet.noise.reals import LazyUniform, exp_minus, word_stream
 
 

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincc
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, as_numbers, integer, positive, probability
 from discreet.guarantees import PureLoss
 from discreet.noise.bits import Bits, as_bits
 from discreet.noise.distributions import GaussianNoise, LaplaceNoise
 from discreet.noise.grid_noise import NoiseDistribution, check_grid, fit_grid
-from discreet.noise.integer_draws import Array, Integers, Size, as_numbers
+from discreet.noise.integer_draws import Array, Integers, Size
 
 COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
 

@@ -30,10 +30,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import ArgumentError, integer, positive, probability
+from discreet.arguments import ArgumentError, as_numbers, integer, positive, probability
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise.bits import Bits
-from discreet.noise.integer_draws import Array, Integers, Size, as_numbers
+from discreet.noise.integer_draws import Array, Integers, Size
 from discreet.plain import from_plain, register_kind, to_plain
 
 LARGEST = 2.0**52  # steps that a statistic may be from zero: so far floats hold every integer and every half

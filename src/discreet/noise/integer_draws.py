@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import count
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable
+from discreet.arguments import integer, iterable
 from discreet.noise.bits import Bits, as_bits
 from discreet.noise.reals import LazyWords
 
@@ -66,11 +66,3 @@ def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> In
             done, used, status = sampler.fill(words, out, done, *given)
             words = words[used:]
     return out.reshape(shape)
-
-
-def as_numbers(values: ArrayLike, name: str = "values") -> Array:
-    """Return an array of floats; text and objects are refused, not converted."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise ArgumentError(name, UNSHOWN, f"numbers, got an array of {array.dtype}")
-    return array.astype(np.float64)

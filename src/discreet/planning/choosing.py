@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, axes, naming_arguments, positive
+from discreet.arguments import ArgumentError, as_numbers, axes, naming_arguments, positive
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.caution import WEAK, PlanningWarning, guarantee_caution
 from discreet.planning.formula import Formula
@@ -88,7 +88,7 @@ class EpsilonPlan:
         [0.01414, 0.00141]
         """
         try:
-            each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
+            each = np.atleast_1d(as_numbers(epsilons)).ravel()
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError("epsilons", epsilons, "a number, or several") from None
         return np.array([self.formula.error(replace(self.guarantee, epsilon=float(epsilon))) for epsilon in each])

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from discreet.arguments import ArgumentError
 from discreet.door import Release
 from discreet.door.release import describe_rows_of_releases
 from discreet.guarantees import Loss, compose
@@ -71,6 +72,8 @@ def _loss_text(loss: Loss) -> str:
 
 def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
     """Return the total cost of the losses, computed now, and code that computes it from the model's file."""
+    if not isinstance(file, str | None):
+        raise ArgumentError("file", file, "the name of a file")
     place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # the names of folders may be private
     delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
     epsilon = compose(model.losses_).epsilon(delta)

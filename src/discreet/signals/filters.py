@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice
+from discreet.arguments import UNSHOWN, ArgumentError, as_numbers, choice
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
@@ -148,7 +148,7 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
         sections = [(top, bottom)]
     else:
         try:
-            table = _as_reals(sos)
+            table = as_numbers(sos)
         except (TypeError, ValueError):
             table = np.zeros(0)
         if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] != 6:
@@ -167,16 +167,9 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
     return np.asarray(impulse)
 
 
-def _as_reals(given: Any) -> Array:
-    """Return numbers as an array. Complex ones are refused, whose imaginary part NumPy would drop with a warning."""
-    if np.iscomplexobj(given):
-        raise TypeError("complex numbers")
-    return np.asarray(given, dtype=np.float64)
-
-
 def _coefficients(name: str, given: Any, count: int) -> Array:
     try:
-        values = np.atleast_1d(_as_reals(given))
+        values = np.atleast_1d(as_numbers(given))
     except (TypeError, ValueError):
         values = np.zeros(0)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():

@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, as_numbers, integer, positive
 from discreet.guarantees import Loss, Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.functions.smooth_noise import SmoothMechanism
@@ -84,13 +84,14 @@ def smooth_sensitivity_of_median(values: ArrayLike, low: float, high: float, bet
     """
     box = Box(low, high).for_columns(1)
     try:
-        ordered = np.asarray(values, dtype=np.float64)
+        ordered = as_numbers(values)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError("values", UNSHOWN, "numbers") from None
     if ordered.ndim != 1 or ordered.size == 0:
         raise ArgumentError("values", UNSHOWN, f"one dimension and at least one value, got shape {ordered.shape}")
     bounds = np.asarray(box.low)[0], np.asarray(box.high)[0]
-    return _smooth(np.clip(np.sort(ordered), *bounds), rank_of(0.5, ordered.size), bounds, positive("beta", beta))
+    inside = np.sort(box.clip(ordered[:, None])[:, 0])
+    return _smooth(inside, rank_of(0.5, ordered.size), bounds, positive("beta", beta))
 
 
 def _smooth(ordered: Array, m: int, bounds: tuple[float, float], beta: float) -> float:
@@ -152,7 +153,9 @@ class OrderDistance:
     neighbors = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        Box(self.low, self.high)
+        Box(self.low, self.high).for_columns(1)
+        object.__setattr__(self, "low", float(np.ravel(self.low)[0]))
+        object.__setattr__(self, "high", float(np.ravel(self.high)[0]))
         object.__setattr__(self, "proposal", positive("proposal", self.proposal))
         if not self._charged > 0.0:
             raise ArgumentError(
