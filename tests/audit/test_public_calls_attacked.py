@@ -21,6 +21,7 @@ import polars as pl
 
 import discreet as dp
 from discreet.arguments import format_value
+from discreet.database.questions import check_share
 from discreet.models.mixture.adaptive_method import Adaptive
 from discreet.report.document import _posterior
 from discreet.report.not_private import compare_without_privacy
@@ -211,6 +212,8 @@ def test_what_is_no_axes_is_named():
         (lambda: dp.plan("mean", 100, target=0.1).curve([1j]), "epsilons=.*: expected a number, or several"),
         (lambda: fitted("PCA").inverse_transform(10**5000), "X: expected numbers that a float holds"),
         (lambda: fitted("PCA").report(file=b"model"), "file=b'model': expected the name of a file"),
+        (lambda: dp.signals.Picked(4, dp.Schema({"a": dp.Number(0, 1)})), "places: expected at least one step"),
+        (lambda: check_share(10**5000), "share=<int>: expected a share"),
         (lambda: _coefficients("a", [1.0, 1j], 2), r"a=\[1.0, 1j\]: expected finite coefficients"),
         (lambda: dp.plan("mean", 100, target=0.1).curve({}), "epsilons={}: expected a number, or several"),
         (lambda: dp.database.Draft("mean", 3), "arguments=3: expected a mapping"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from discreet.arguments import ArgumentError, format_value, iterable, one_of, positive
@@ -108,9 +108,8 @@ def _as_list(value: Any) -> Any:
 
 def check_share(share: Any) -> float:
     """Return a share of the budget as a float; raise where it is not above 0 and at most 1."""
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
-        raise ArgumentError("share", share, "a share of the budget, above 0 and at most 1", write="0.1 for a tenth")
-    return float(share)
+    accepted = "a share of the budget, above 0 and at most 1, for example 0.1 for a tenth"
+    return positive("share", share, accepted=accepted, below=math.nextafter(1.0, math.inf))
 
 
 class CostArguments(TypedDict, total=False):

@@ -232,6 +232,8 @@ class Schema:
         """Where the values of the numeric columns lie that queries see; None where there are none."""
         return as_reading(self, 1).space
 
+    __iter__ = None  # or Python would ask for the columns 0, 1, …
+
     def __getitem__(self, name: str) -> Column:
         return dict(self.columns)[name]
 
