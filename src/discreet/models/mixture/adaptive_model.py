@@ -194,7 +194,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         weights = rows / rows.sum()  # w_k
         centres, between = self._shrink_means(pool, weights)
         known, shared = self._shared_factors(pool, weights, between, apart=apart)
-        shrunk = np.array([self._shrink_covariance(pool, k, known, shared) for k in range(len(weights))])
+        sized = known if apart else shared
+        shrunk = np.array([self._shrink_covariance(pool, k, shared, sized) for k in range(len(weights))])
         return replace(pool, components=Components(weights, clip_to_ball(centres), shrunk))
 
     def _estimates(
@@ -355,14 +356,15 @@ class AdaptiveMixture(MomentModel[Pool]):
         shape += max(LEAST_RATIO - np.trace(shape) / d, 1e-9) * np.eye(d)  # positive definite
         return np.asarray(factor @ shape @ factor.T)
 
-    def _shrink_covariance(self, pool: Pool, k: int, known: Array, shared: Array) -> Array:
+    def _shrink_covariance(self, pool: Pool, k: int, shared: Array, sized: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.
 
         In the coordinates of S the difference from the shared covariance is S⁻¹CS⁻ᵀ − I = t·I + T, with a size t and a
         traceless shape T. Each of them is shrunk by its own noise: the result is S((1 + f_t·t)I + f_T·T)Sᵀ.
 
-        S has some of the noise of C: where a share f of it is left in S, tr S⁻¹CS⁻ᵀ is too small by f(1 − f)‖noise‖².
-        So where the size is known and the shape is noise, t is tr F⁻¹CF⁻ᵀ/tr F⁻¹SSᵀF⁻ᵀ − 1, with F = ``known``.
+        S has some of the noise of C: with a share f of it the trace of S⁻¹CS⁻ᵀ is too small by f(1 − f)‖noise‖². So as
+        far as the shape is noise, t is tr F⁻¹CF⁻ᵀ/tr F⁻¹SSᵀF⁻ᵀ − 1 with F = ``sized``. Where components are apart, F
+        has the shape that S was shrunk to, which has less of that noise; else it is S, since no better shape is known.
         """
         shape, d, eye = self.shape, self.shape.dimension, np.eye(self.shape.dimension)
         if shape.name == "tied":
@@ -380,7 +382,7 @@ class AdaptiveMixture(MomentModel[Pool]):
             factor = shrinkage_factor(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
         size_noise *= (response.beta2 / response.trace) ** 2  # clipping attenuates t by κ's derivative instead of β₂
         wide = max(1.0, float(np.trace(frame)) / d)
-        inverse = np.linalg.inv(known)  # F⁻¹
+        inverse = np.linalg.inv(sized)  # F⁻¹
         ratio = float(np.trace(inverse @ pool.covariances[k] @ inverse.T)) / float(((inverse @ shared) ** 2).sum()) - 1.0
         seen = shrinkage_factor(size_noise, ratio * ratio, 1) / (1.0 + size_noise / wide**2)
         # f_t: the size is one number, known better than the shape, so it is never shrunk more
