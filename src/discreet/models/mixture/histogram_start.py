@@ -2,9 +2,10 @@
 
 In few columns one histogram shows more of clusters than Lloyd steps of the same budget: k-means on its denoised counts
 (``histogram_clusters``) sees all clusters at once and needs no start, while a Lloyd step sees what is near the centres
-of the one before. The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns
+of the one before. In three columns, with up to twelve components, Gaussians are fitted to the noisy counts of smaller
+cells instead (``match_gaussians``): cells that suit k-means are as wide there as clusters that are far apart. The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns
 divided by their standard deviations; its cells are cubes there. All components start with one covariance, that of the
-cells within clusters: with covariances of their own some are too narrow and never recover.
+cells within clusters or of the Gaussians: with covariances of their own some are too narrow and never recover.
 
 The same histogram may choose the number of components (``_choose_count``). Everything but the release is arithmetic on
 public numbers and on what was released.
@@ -32,7 +33,9 @@ __all__ = ["start_at_peaks"]
 Array = NDArray[np.float64]
 
 REACH = 2.5  # standard deviations to either side of the mean that the grid covers; what is beyond is in its outer cells
-MATCHED = 3  # columns, from which on Gaussians are fitted to the counts; below it is k-means, as where K is chosen
+# From so many columns and up to so many components Gaussians are fitted to the counts. Else, and where K is chosen, it
+# is k-means
+MATCHED, MOST_MATCHED = 3, 12
 FINER = 2  # as many cells as k-means has for so many times the clusters
 NARROWEST = 0.005  # least eigenvalue of the covariance, in coordinates in which all rows have the covariance I
 LEAST_WEIGHT = 0.05  # of a component, relative to 1/K
@@ -79,7 +82,7 @@ def start_at_peaks(
     values, vectors = np.linalg.eigh(base.covariances[0] / np.outer(scales, scales))
     axes = vectors.T / scales  # of coordinates u, in which all rows have the covariance diag(values)
     middle, reach = axes @ base.means[0], REACH * np.sqrt(np.maximum(values, NARROWEST))
-    matches = base.dimension >= MATCHED and not most
+    matches = base.dimension >= MATCHED and count <= MOST_MATCHED and not most
     size = matching_size(count, rows, noise) if matches else grid_size(FINER * count, rows, noise, base.dimension)
     cells = cells_along(size, reach)
     grid = ProjectedGrid(space, cells, axes, middle, reach)
