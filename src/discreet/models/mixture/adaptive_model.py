@@ -383,7 +383,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         size_noise *= (response.beta2 / response.trace) ** 2  # clipping attenuates t by κ's derivative instead of β₂
         wide = max(1.0, float(np.trace(frame)) / d)
         inverse = np.linalg.inv(sized)  # F⁻¹
-        ratio = float(np.trace(inverse @ pool.covariances[k] @ inverse.T)) / float(((inverse @ shared) ** 2).sum()) - 1.0
+        whole = float(((inverse @ shared) ** 2).sum())  # tr F⁻¹SSᵀF⁻ᵀ
+        ratio = float(np.trace(inverse @ pool.covariances[k] @ inverse.T)) / whole - 1.0
         seen = shrinkage_factor(size_noise, ratio * ratio, 1) / (1.0 + size_noise / wide**2)
         # f_t: the size is one number, known better than the shape, so it is never shrunk more
         size = factor * size + max(seen - factor, 0.0) * ratio

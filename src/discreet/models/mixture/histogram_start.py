@@ -3,9 +3,11 @@
 In few columns one histogram shows more of clusters than Lloyd steps of the same budget: k-means on its denoised counts
 (``histogram_clusters``) sees all clusters at once and needs no start, while a Lloyd step sees what is near the centres
 of the one before. In three columns, with up to twelve components, Gaussians are fitted to the noisy counts of smaller
-cells instead (``match_gaussians``): cells that suit k-means are as wide there as clusters that are far apart. The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns
-divided by their standard deviations; its cells are cubes there. All components start with one covariance, that of the
-cells within clusters or of the Gaussians: with covariances of their own some are too narrow and never recover.
+cells instead (``match_gaussians``): those that suit k-means are much wider there than clusters that are far apart.
+
+The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns divided by their
+standard deviations; its cells are cubes there. All components start with one covariance, that of the cells within
+clusters or that of the Gaussians: with covariances of their own some are too narrow and never recover.
 
 The same histogram may choose the number of components (``_choose_count``). Everything but the release is arithmetic on
 public numbers and on what was released.
@@ -86,7 +88,8 @@ def start_at_peaks(
     size = matching_size(count, rows, noise) if matches else grid_size(FINER * count, rows, noise, base.dimension)
     cells = cells_along(size, reach)
     grid = ProjectedGrid(space, cells, axes, middle, reach)
-    release, back = measure(grid), scales[:, None] * vectors  # from u to the unit ball
+    release = measure(grid)
+    back = scales[:, None] * vectors  # from u to the unit ball
     whiten = base.whitening[0] @ back
     if matches:
         centers, found, width = match_gaussians(release["counts"].reshape(cells), reach, count)
@@ -96,7 +99,8 @@ def start_at_peaks(
         if most:
             count = _choose_count(points, counts, 2.0 * reach / np.array(cells), count, most, rng)
         centers, labels = weighted_kmeans(points, counts, count, rng)
-        found, apart = np.bincount(labels, counts, count), (points - centers[labels]) @ whiten.T
+        found = np.bincount(labels, counts, count).astype(np.float64)
+        apart = (points - centers[labels]) @ whiten.T
         scatter = (counts[:, None] * apart).T @ apart / counts.sum()
     within = clip_eigenvalues(scatter, NARROWEST, 1.0)
     covariance = shape.clear_rounding(base.factors[0] @ shape.restrict(within) @ base.factors[0].T)
