@@ -87,7 +87,7 @@ def test_without_noise_components_are_at_the_clusters_with_one_covariance_of_the
     start = start_at_peaks(count, 0, 0.1, Shape(shape, columns), base, 4000.0, curator.space, rng, measure)
     assert start.count == count
     distances = np.linalg.norm((start.means[:, None] - centres) / (0.005 * scales), axis=2)
-    assert distances.min(axis=0).max() < 1.0
+    assert distances.min(axis=0).max() < (1.0 if columns < 3 else 1.5)  # half of a cell, in three columns
     np.testing.assert_array_equal(start.covariances, np.repeat(start.covariances[:1], count, axis=0))
     if shape == "diag":
         assert np.count_nonzero(start.covariances[0]) == columns

@@ -61,6 +61,19 @@ def test_clusters_that_are_apart_are_found_where_covariances_are_noise(looks, mo
 
 
 @seeds_are_fine
+@pytest.mark.parametrize("seed", [3, 104])
+def test_two_clusters_whose_size_is_noise_are_found_and_not_too_narrow(seed):
+    """They are 14 of their widths apart in each of 30 columns: the size of a look is right within a factor of three."""
+    rng = np.random.default_rng(seed)
+    centres = 10.0 * rng.standard_normal((2, 30))
+    rows, others = np.split(centres[rng.integers(0, 2, 2 * ROWS)] + rng.standard_normal((2 * ROWS, 30)), 2)
+    bound = 1.2 * np.abs(rows).max()
+    model = dp.GaussianMixture(2, epsilon=EPSILON, delta=1e-6, bounds=(-bound, bound), random_state=seed).fit(rows)
+    exact = -15.0 * (1.0 + np.log(2.0 * np.pi)) - np.log(2.0)
+    assert exact - model.score(others) < 2.5
+
+
+@seeds_are_fine
 @pytest.mark.parametrize("kept", [True, False])
 def test_centers_of_a_look_that_finds_nothing_apart_are_started_from(kept, monkeypatch):
     """Three clusters of spread 2 in 30 columns lose too little as one Gaussian for the look to call them apart."""

@@ -193,8 +193,9 @@ class AdaptiveMixture(MomentModel[Pool]):
         )  # fmt: skip
         weights = rows / rows.sum()  # w_k
         centres, between = self._shrink_means(pool, weights)
-        shared = self._shared_factor(pool, weights, between, apart=apart)
-        shrunk = np.array([self._shrink_covariance(pool, k, shared) for k in range(len(weights))])
+        known, shared = self._shared_factors(pool, weights, between, apart=apart)
+        sized = known if apart else shared
+        shrunk = np.array([self._shrink_covariance(pool, k, shared, sized) for k in range(len(weights))])
         return replace(pool, components=Components(weights, clip_to_ball(centres), shrunk))
 
     def _estimates(
@@ -296,8 +297,8 @@ class AdaptiveMixture(MomentModel[Pool]):
             factors = np.maximum(factors, LEAST_MEAN_FACTOR)
         return centre + factors[:, None] * (pool.means - centre), between  # centre + f_k(m_k − centre)
 
-    def _shared_factor(self, pool: Pool, weights: Array, between: Array, *, apart: bool) -> Array:
-        """Return S, with SSᵀ the covariance to which those of the components are shrunk.
+    def _shared_factors(self, pool: Pool, weights: Array, between: Array, *, apart: bool) -> tuple[Array, Array]:
+        """Return F and S, with SSᵀ the covariance that components are shrunk to, and FFᵀ what that one is shrunk to.
 
         In the coordinates of the base, W(y − m) with W its whitening, the covariance of all rows is I. So the expected
         covariance within components is E = I − ``between``. The weighted mean of the components' covariances is shrunk
@@ -323,7 +324,7 @@ class AdaptiveMixture(MomentModel[Pool]):
         share = shrinkage_factor(noise, float((values[~narrow] ** 2).sum()), shape.numbers, SHAPE_CAUTION)  # f
         least = np.where(narrow, LEAST_RATIO, min(max(2.0 * share * spread, LEAST_RATIO), MOST_FLOOR))
         kept = np.where(narrow, -np.sqrt(np.maximum(values**2 - edge**2, 0.0)), share * values)
-        return np.asarray(factor @ (vectors * np.sqrt(np.clip(1.0 + kept, least, MOST_SHARED))))
+        return factor, np.asarray(factor @ (vectors * np.sqrt(np.clip(1.0 + kept, least, MOST_SHARED))))
 
     def _precision(self, pool: Pool, weights: Array, factor: Array) -> tuple[Array, Array]:
         """Return p_k, and e_k = E‖·‖² of the noise of F⁻¹C_kF⁻ᵀ, v_k·energy(F⁻¹A_kF⁻ᵀ)."""
@@ -355,11 +356,15 @@ class AdaptiveMixture(MomentModel[Pool]):
         shape += max(LEAST_RATIO - np.trace(shape) / d, 1e-9) * np.eye(d)  # positive definite
         return np.asarray(factor @ shape @ factor.T)
 
-    def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
+    def _shrink_covariance(self, pool: Pool, k: int, shared: Array, sized: Array) -> Array:
         """Return a component's covariance, shrunk to the shared one, SSᵀ with S = ``shared``.
 
         In the coordinates of S the difference from the shared covariance is S⁻¹CS⁻ᵀ − I = t·I + T, with a size t and a
         traceless shape T. Each of them is shrunk by its own noise: the result is S((1 + f_t·t)I + f_T·T)Sᵀ.
+
+        S has some of the noise of C: with a share f of it the trace of S⁻¹CS⁻ᵀ is too small by f(1 − f)‖noise‖². So as
+        far as the shape is noise, t is tr F⁻¹CF⁻ᵀ/tr F⁻¹SSᵀF⁻ᵀ − 1 with F = ``sized``. Where components are apart, F
+        has the shape that S was shrunk to, which has less of that noise; else it is S, since no better shape is known.
         """
         shape, d, eye = self.shape, self.shape.dimension, np.eye(self.shape.dimension)
         if shape.name == "tied":
@@ -377,8 +382,12 @@ class AdaptiveMixture(MomentModel[Pool]):
             factor = shrinkage_factor(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
         size_noise *= (response.beta2 / response.trace) ** 2  # clipping attenuates t by κ's derivative instead of β₂
         wide = max(1.0, float(np.trace(frame)) / d)
+        inverse = np.linalg.inv(sized)  # F⁻¹
+        whole = float(((inverse @ shared) ** 2).sum())  # tr F⁻¹SSᵀF⁻ᵀ
+        ratio = float(np.trace(inverse @ pool.covariances[k] @ inverse.T)) / whole - 1.0
+        seen = shrinkage_factor(size_noise, ratio * ratio, 1) / (1.0 + size_noise / wide**2)
         # f_t: the size is one number, known better than the shape, so it is never shrunk more
-        size *= max(factor, shrinkage_factor(size_noise, size * size, 1) / (1.0 + size_noise / wide**2))
+        size = factor * size + max(seen - factor, 0.0) * ratio
         shrunk = shared @ ((1.0 + max(size, -0.9)) * eye + factor * own_shape) @ shared.T
         # In the coordinates of the last step eigenvalues stay above what the noise of this one could hide: f_T√(vd)
         root, back = pool.components.factors[k], pool.components.whitening[k]  # L, L⁻¹

@@ -2,9 +2,12 @@
 
 In few columns one histogram shows more of clusters than Lloyd steps of the same budget: k-means on its denoised counts
 (``histogram_clusters``) sees all clusters at once and needs no start, while a Lloyd step sees what is near the centres
-of the one before. The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns
-divided by their standard deviations; its cells are cubes there. All components start with one covariance, that of the
-cells within clusters: with covariances of their own some are too narrow and never recover.
+of the one before. In three columns, with up to twelve components, Gaussians are fitted to the noisy counts of smaller
+cells instead (``match_gaussians``): those that suit k-means are much wider there than clusters that are far apart.
+
+The grid lies along the principal axes of all rows, whose mean and covariance are known, with columns divided by their
+standard deviations; its cells are cubes there. All components start with one covariance, that of the cells within
+clusters or that of the Gaussians: with covariances of their own some are too narrow and never recover.
 
 The same histogram may choose the number of components (``_choose_count``). Everything but the release is arithmetic on
 public numbers and on what was released.
@@ -20,6 +23,7 @@ from scipy.special import entr
 
 from discreet.em import Step
 from discreet.models.clusters.histogram_clusters import cells_along, denoise_release, grid_size, weighted_kmeans
+from discreet.models.mixture.matched_gaussians import match_gaussians, matching_size
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.noisy_sums import clip_eigenvalues, clip_to_ball
 from discreet.queries.counts.grids import ProjectedGrid
@@ -31,6 +35,9 @@ __all__ = ["start_at_peaks"]
 Array = NDArray[np.float64]
 
 REACH = 2.5  # standard deviations to either side of the mean that the grid covers; what is beyond is in its outer cells
+# From so many columns and up to so many components Gaussians are fitted to the counts. Else, and where K is chosen, it
+# is k-means
+MATCHED, MOST_MATCHED = 3, 12
 FINER = 2  # as many cells as k-means has for so many times the clusters
 NARROWEST = 0.005  # least eigenvalue of the covariance, in coordinates in which all rows have the covariance I
 LEAST_WEIGHT = 0.05  # of a component, relative to 1/K
@@ -77,18 +84,27 @@ def start_at_peaks(
     values, vectors = np.linalg.eigh(base.covariances[0] / np.outer(scales, scales))
     axes = vectors.T / scales  # of coordinates u, in which all rows have the covariance diag(values)
     middle, reach = axes @ base.means[0], REACH * np.sqrt(np.maximum(values, NARROWEST))
-    cells = cells_along(grid_size(FINER * count, rows, noise, base.dimension), reach)
+    matches = base.dimension >= MATCHED and count <= MOST_MATCHED and not most
+    size = matching_size(count, rows, noise) if matches else grid_size(FINER * count, rows, noise, base.dimension)
+    cells = cells_along(size, reach)
     grid = ProjectedGrid(space, cells, axes, middle, reach)
-    counts = denoise_release(measure(grid), count, rng)
-    points = grid.centers() - middle
-    if most:
-        count = _choose_count(points, counts, 2.0 * reach / np.array(cells), count, most, rng)
-    centers, labels = weighted_kmeans(points, counts, count, rng)
+    release = measure(grid)
     back = scales[:, None] * vectors  # from u to the unit ball
-    apart = (points - centers[labels]) @ (base.whitening[0] @ back).T
-    within = clip_eigenvalues((counts[:, None] * apart).T @ apart / counts.sum(), NARROWEST, 1.0)
+    whiten = base.whitening[0] @ back
+    if matches:
+        centers, found, width = match_gaussians(release["counts"].reshape(cells), reach, count)
+        scatter = width**2 * whiten @ whiten.T
+    else:
+        counts, points = denoise_release(release, count, rng), grid.centers() - middle
+        if most:
+            count = _choose_count(points, counts, 2.0 * reach / np.array(cells), count, most, rng)
+        centers, labels = weighted_kmeans(points, counts, count, rng)
+        found = np.bincount(labels, counts, count).astype(np.float64)
+        apart = (points - centers[labels]) @ whiten.T
+        scatter = (counts[:, None] * apart).T @ apart / counts.sum()
+    within = clip_eigenvalues(scatter, NARROWEST, 1.0)
     covariance = shape.clear_rounding(base.factors[0] @ shape.restrict(within) @ base.factors[0].T)
-    weights = np.maximum(np.bincount(labels, counts, count) / counts.sum(), LEAST_WEIGHT / count)
+    weights = np.maximum(found / max(found.sum(), 1.0), LEAST_WEIGHT / count)
     means = clip_to_ball(base.means[0] + centers @ back.T)
     return Components(weights / weights.sum(), means, np.repeat(covariance[None], count, axis=0))
 

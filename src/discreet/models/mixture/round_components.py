@@ -87,5 +87,4 @@ class RoundComponents:
         relative = math.sqrt(float(found.weights**2 @ (noises * (d / sizes) ** 2)))
         gain -= WORTH * d + LATER * d * d + 0.5 * d * math.log1p(CAUTION * relative)
         seen = float((pool.counts > SEEN * math.sqrt(pool.count_noise)).mean())
-        is_clear = gain > 0.0 and relative < 1.0 and seen >= MOST
-        return pool.widened.components if is_clear else None
+        return pool.widened.components if gain > 0.0 and seen >= MOST else None
