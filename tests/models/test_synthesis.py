@@ -248,7 +248,7 @@ def test_the_fit_is_total(scale, mixed, monkeypatch):
 
 
 def test_a_mixture_is_nearer_than_a_normal_prior_of_the_same_spread():
-    """Nine cells of ten are as expected, and the tenth is not: the mixture draws the nine there, and keeps the tenth."""
+    """Nine cells of ten are as expected, and the tenth is not: the mixture draws the nine there and keeps the tenth."""
     rng = np.random.default_rng(0)
     n, v = np.full((30, 30), 50.0), 400.0
     truth = n * (1.0 + np.where(rng.random(n.shape) < 0.1, rng.normal(0.0, 2.0, n.shape), 0.0))

@@ -1,10 +1,10 @@
 """Fits a synthetic table: which releases are asked, and what follows from them.
 
 **Releases.** One-way histograms by trees first (``column_trees``), a release a level; then products of ranks of the
-numbers, coarse tables of triples (``triples``), all pair tables at once (``pair_targets``), and those of some pairs once
-more (``second_look``). Bins are chosen from the histograms (``column_bins``), so that a bin has some three standard
-deviations of a pair count. Each question is a function of earlier releases, and ``TableSynthesis.next_query`` computes it from them alone: a model that is read from a
-file finds the same bins.
+numbers, coarse tables of triples (``triples``), all pair tables at once (``pair_targets``), and those of some pairs
+once more (``second_look``). Bins are chosen from the histograms (``column_bins``), so that a bin has some three
+standard deviations of a pair count. Each question is a function of earlier releases, and ``TableSynthesis.next_query``
+computes it from them alone: a model that is read from a file finds the same bins.
 
 **Budget.** Shares of the squared budget are constants: 20 % for histograms, 5 % for products where there are two
 numbers or more, 10 % for triples of columns, the rest for pairs. With a target its pairs have 12 % more.
