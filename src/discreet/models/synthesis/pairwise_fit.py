@@ -130,7 +130,7 @@ class Solver:
             if self.mixes and self.targets.mixed:
                 factor = PRIOR_OF_TARGET if self.targets.target in (i, j) else PRIOR
                 mixed = mix_spreads(n, y, v, rare * found)
-                spread[a, b] = np.maximum(mixed, rare * LEAST_SPREAD**2) * factor**2
+                spread[a, b] = np.maximum(mixed, rare * least**2) * factor**2
             spread[b, a] = spread[a, b].T
         noise, self.spread = self.member @ self.targets.noise @ self.member.T, spread
         self.shrink = np.where(self.across, noise / self.base / spread, 0.0)

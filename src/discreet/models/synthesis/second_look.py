@@ -5,8 +5,9 @@ are tied it does. With noise of variance v, and t the variance of the counts aro
 estimate of a count has the error √(t·v/(t + v)) (``table_quality``). Another release of k tables has noise of variance
 v_k, in proportion to k, and with it v becomes 1/(1/v + 1/v_k).
 
-For each of a few numbers k the pairs are those whose errors fall most in sum, where pairs of a target count ``WEIGHT``
-times. Of these choices the one is taken in which they fall most. It is a function of releases, so it costs nothing.
+Pairs of a target are always counted again, since a classifier adds up weak relations. For each of a few numbers k the
+others are those whose errors fall most. Of these choices the one is taken in which the sum of all errors falls most. It
+is a function of releases, so it costs nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from discreet.models.synthesis.table_quality import estimate_spread, pair_tables
 
 Array = NDArray[np.float64]
 
-PARTS = (0.125, 0.25, 0.5, 1.0)  # of all pairs
-WEIGHT = 4.0  # of the pairs of a target
+PARTS = (0.125, 0.25, 0.5, 1.0)  # of the pairs without a target
 
 
 def choose_pairs(targets: PairTargets, noise: Callable[[int], float]) -> tuple[tuple[int, int], ...]:
@@ -43,13 +43,13 @@ def choose_pairs(targets: PairTargets, noise: Callable[[int], float]) -> tuple[t
         n, y = pair_tables(targets, i, j)
         v = float(targets.noise[i, j])
         known.append((estimate_spread(n, y - pair_trends(targets, i, j)[0], v) * n**2, v))
-    weights = np.array([WEIGHT if targets.target in pair else 1.0 for pair in pairs])
+    always = np.array([targets.target in pair for pair in pairs])
     best, result = -1.0, np.arange(0)
     for part in PARTS:
-        number = math.ceil(part * len(pairs))
+        number = int(always.sum()) + math.ceil(part * int((~always).sum()))
         other = noise(number) ** 2
-        gains = weights * [_error(t, v) - _error(t, v * other / (v + other)) for t, v in known]
-        some = np.argsort(-gains, kind="stable")[:number]
+        gains = np.array([_error(t, v) - _error(t, v * other / (v + other)) for t, v in known])
+        some = np.argsort(np.where(always, -np.inf, -gains), kind="stable")[:number]
         if float(gains[some].sum()) > best:
             best, result = float(gains[some].sum()), np.sort(some)
     return tuple(pairs[place] for place in result.tolist())
