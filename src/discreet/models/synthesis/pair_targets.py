@@ -111,6 +111,8 @@ class PairTargets:
         T of each pair of numbers, and its variance.
     target : int or None
         The column whose pairs matter most.
+    mixed : bool
+        Whether priors are mixtures (``pairwise_fit``); in files of earlier versions they are not.
     """
 
     columns: BinnedColumns
@@ -121,6 +123,7 @@ class PairTargets:
     trends: Array
     trend_noise: Array
     target: int | None = None
+    mixed: bool = False
 
     @property
     def shares(self) -> Array:
@@ -201,6 +204,8 @@ def make_targets(
     products: Array | None,
     spread: float,
     target: int | None = None,
+    *,
+    mixed: bool = False,
 ) -> PairTargets:
     """Return consistent targets.
 
@@ -217,6 +222,8 @@ def make_targets(
         The variance of one of these.
     target : int, optional
         The column whose pairs matter most.
+    mixed : bool
+        Whether priors are mixtures.
     """
     d, rows = len(columns.sizes), columns.rows
     size = int(columns.starts[-1])
@@ -254,7 +261,7 @@ def make_targets(
     pairs += rows * weighted @ (trends - scores.T @ pairs @ scores / rows) @ weighted.T
     for column in range(d):
         pairs[columns.places(column), columns.places(column)] = 0.0
-    return PairTargets(columns, one_way, pairs, noise, scores, trends, trend_noise, target)
+    return PairTargets(columns, one_way, pairs, noise, scores, trends, trend_noise, target, mixed)
 
 
 def _combine_trends(

@@ -7,6 +7,12 @@ M(θ) being the model's count. That is the equation which the fit solves for eve
 table from its own counts (empirical Bayes), is larger where few rows are expected, and is joined by a penalty on
 differences of neighbouring bins of numbers. So noise far from the diagonal of two correlated numbers becomes no rows.
 
+Most cells of a table differ little from what is expected, and a few by much. So the prior is a mixture of normal
+distributions of ``WIDTHS`` times s, whose shares are those of greatest likelihood in that table (adaptive shrinkage,
+Stephens 2017). A cell has the s² with which its λ gives the posterior mean under the mixture. That mean is the best
+estimate of every cell, and a classifier learns most from it. But all together the means vary less than what they
+estimate, so Cramér's V would come out too small: s is ``PRIOR`` times as large, but not for pairs of the target.
+
 **Trends.** The product of two numbers' scores, and a number's score within a category, are single directions in a
 table, and hold most of what is known about it. They have priors of their own, and θ is split as
 
@@ -54,7 +60,11 @@ FARTHEST = 0.1  # largest share by which R⁻¹ changes in a step
 DECAY_FROM, MEAN_FROM = 0.6, 0.85  # shares of the sweeps after which steps become smaller, and parameters are averaged
 TRIPLES_FROM = 0.3, 0.4  # shares of the sweeps between which triples of the model of pairs are counted
 MEMORY = 0.7  # of the running mean of the model's counts, by which steps are scaled
-PRIOR = 1.5  # factor of the estimated spread of θ: it is heavy-tailed
+PRIOR = 1.5  # factor of the estimated spread of θ, so that tables vary as much as the real ones
+PRIOR_OF_TARGET = 1.0
+WIDTHS = 0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0  # of the normal distributions of a prior, times s
+CELLS = 1.0, 1.0, 1.0, 1.0, 11.0, 1.0, 1.0  # that each has at first: a table of few cells keeps to s
+ROUNDS = 20  # of their shares
 LEAST_SPREAD, MOST_SPREAD = 0.03, 3.0  # of θ; a larger floor leaves noise in pairs that are independent,
 LEAST_OF_TARGET = 0.1  # a smaller one takes weak relations, which a classifier adds up, from the target
 RARE = 0.5  # power by which the spread grows as the expected count falls
@@ -76,6 +86,8 @@ class Solver:
     zeros : bool array of shape (L, L)
         The pairs of bins that cannot occur.
     """
+
+    mixes = True  # whether priors are mixtures
 
     def __init__(self, targets: PairTargets, zeros: NDArray[np.bool_]) -> None:
         columns = targets.columns
@@ -115,6 +127,10 @@ class Solver:
             found = self._join_prior(found, (n.shape[0] - 1) * (n.shape[1] - 1))
             self.spreads[i, j] = self.spreads[j, i] = found
             spread[a, b] = rare * found * PRIOR**2
+            if self.mixes and self.targets.mixed:
+                factor = PRIOR_OF_TARGET if self.targets.target in (i, j) else PRIOR
+                mixed = mix_spreads(n, y, v, rare * found)
+                spread[a, b] = np.maximum(mixed, rare * least**2) * factor**2
             spread[b, a] = spread[a, b].T
         noise, self.spread = self.member @ self.targets.noise @ self.member.T, spread
         self.shrink = np.where(self.across, noise / self.base / spread, 0.0)
@@ -262,6 +278,44 @@ class Solver:
         correlated = self.between.any(axis=1)
         newton = np.diag(self._newton(theta, counts, trend_step))
         return np.asarray(step * single + 0.5 * self.links**2 @ np.where(correlated, newton, 0.0))
+
+
+def mix_spreads(n: Array, y: Array, v: float, spread: Array) -> Array:
+    """Return the s² of each cell with which a normal prior has the posterior mean of the mixture.
+
+    The shares of the distributions are found by EM, with ``CELLS`` beside those of the table.
+
+    Parameters
+    ----------
+    n, y : arrays
+        The counts that are expected, and those released.
+    v : float
+        The variance of the noise.
+    spread : array
+        s² of each cell, of which the mixture has multiples.
+
+    Examples
+    --------
+    >>> n = np.full(100, 10.0)
+    >>> y = np.append(n[:99], 60.0)
+    >>> result = mix_spreads(n, y, 4.0, np.full(100, 0.25))
+    >>> bool(result[0] < 0.02), bool(result[99] > 2.0)
+    (True, True)
+    """
+    shape = (-1,) + (1,) * n.ndim
+    noise = v / n**2
+    prior = np.square(WIDTHS).reshape(shape) * spread
+    total = prior + noise
+    likelihood = -0.5 * (np.log(total) + ((y - n) / n) ** 2 / total)
+    shares = np.full(len(WIDTHS), 1.0 / len(WIDTHS))
+    for _ in range(ROUNDS):
+        own = likelihood + np.log(shares).reshape(shape)
+        own = np.exp(own - own.max(axis=0))
+        own /= own.sum(axis=0)
+        shares = own.reshape(len(shares), -1).sum(axis=1) + CELLS
+        shares /= shares.sum()
+    kept = np.minimum((own * prior / total).sum(axis=0), 1.0 - 1e-9)  # of y − n
+    return np.asarray(noise * kept / (1.0 - kept))
 
 
 def fit_pairs(

@@ -1,10 +1,10 @@
 """Fits a synthetic table: which releases are asked, and what follows from them.
 
 **Releases.** One-way histograms by trees first (``column_trees``), a release a level; then products of ranks of the
-numbers, coarse tables of triples (``triples``), and all pair tables at once (``pair_targets``). Bins are chosen from
-the histograms (``column_bins``), so that a bin has some three standard deviations of a pair count. Each question is a
-function of earlier releases, and ``TableSynthesis.next_query`` computes it from them alone: a model that is read from a
-file finds the same bins.
+numbers, coarse tables of triples (``triples``), all pair tables at once (``pair_targets``), and those of some pairs
+once more (``second_look``). Bins are chosen from the histograms (``column_bins``), so that a bin has some three
+standard deviations of a pair count. Each question is a function of earlier releases, and ``TableSynthesis.next_query``
+computes it from them alone: a model that is read from a file finds the same bins.
 
 **Budget.** Shares of the squared budget are constants: 20 % for histograms, 5 % for products where there are two
 numbers or more, 10 % for triples of columns, the rest for pairs. With a target its pairs have 12 % more.
@@ -45,6 +45,7 @@ from discreet.models.synthesis.column_histograms import (
 from discreet.models.synthesis.pair_targets import BinnedColumns, PairTargets, add_coarse, make_targets
 from discreet.models.synthesis.pairwise_fit import fit_pairs
 from discreet.models.synthesis.pairwise_model import PairwiseModel
+from discreet.models.synthesis.second_look import choose_pairs
 from discreet.models.synthesis.triples import TripleTargets, merge_bins
 from discreet.queries.counts.table_counts import MOST_CELLS, CategoryCells, Cells, NumberCells, TableCounts
 from discreet.queries.moments.score_products import ScoreProducts
@@ -59,6 +60,7 @@ PRODUCTS = 0.05
 TRIPLES = 0.1
 TARGET = 0.12
 EARLIER_TARGET = 0.15  # before there were triples
+AGAIN = 0.5  # of what is left for pairs: the second look
 MOST_TRIPLES = 1000
 LEVELS = (4, 3, 2)  # of a column in a triple
 ENOUGH = 5.0  # standard deviations of noise that an average cell of a triple must have
@@ -96,6 +98,8 @@ class TableSynthesis(Method[FittedTable]):
         Pairs of categories that cannot occur together, each as its column and its code. They have bins of their own.
     three : bool
         Whether triples of columns are counted.
+    again : bool
+        Whether some pairs are counted once more.
     known : tuple of (int, tuple of float)
         Columns of categories and their shares, which are known from elsewhere: of rows without a gap there.
     """
@@ -108,6 +112,7 @@ class TableSynthesis(Method[FittedTable]):
     target: int | None = None
     forbidden: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
     three: bool = True
+    again: bool = True
     known: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
@@ -147,7 +152,7 @@ class TableSynthesis(Method[FittedTable]):
         more = ["products"] * (len(self.numbers) > 1)
         several = len(self.columns) > 2
         more += ["target"] * (self.target is not None and several) + ["triples"] * (self.three and several)
-        more += ["pairs"] * bool(self.pairs)
+        more += ["pairs"] * bool(self.pairs) + ["again"] * (self.again and several)
         return ["histograms"] * len(columns_at_levels(self.columns)) + more
 
     @property
@@ -163,22 +168,27 @@ class TableSynthesis(Method[FittedTable]):
         if "triples" in self._stages:
             result.append(TRIPLES)
         if self.pairs:
-            result.append(1.0 - math.fsum(result))
+            left = 1.0 - math.fsum(result)
+            result += [(1.0 - AGAIN) * left, AGAIN * left] if "again" in self._stages else [left]
         return result
 
     @property
     def earlier(self) -> TableSynthesis | None:
-        """Without triples, as the first version was."""
+        """Without a second look, or without triples too, as the first version was."""
+        if "again" in self._stages:
+            return replace(self, again=False)
         return replace(self, three=False) if "triples" in self._stages else None
 
     def for_releases(self, number: int) -> TableSynthesis:
-        """Return the method that asks for so many releases: this one, or the earlier."""
-        return self if len(self.shares) == number or self.earlier is None else self.earlier
+        """Return the method that asks for so many releases: this one, or an earlier one."""
+        return self if len(self.shares) == number or self.earlier is None else self.earlier.for_releases(number)
 
     @cached_property
     def pair_noise(self) -> float:
-        """The standard deviation of a pair count, before grid and float error."""
-        return self._table_noise(self.shares[-1], len(self.pairs)) if self.pairs else 0.0
+        """The standard deviation of a count of all pairs with all that is for pairs, before grid and float error."""
+        if not self.pairs:
+            return 0.0
+        return self._table_noise(math.fsum(self.shares[self._stages.index("pairs") :]), len(self.pairs))
 
     def _table_noise(self, share: float, tables: int) -> float:
         """Return the standard deviation of a count of so many tables that are released together."""
@@ -260,10 +270,14 @@ class TableSynthesis(Method[FittedTable]):
                     replace(o, groups=one[o.groups]).cells for o, one in zip(histograms, levels, strict=True)
                 )
                 return TableCounts(self.space, self.categories, coarse, triples)
+        if stage == "again":
+            number, share = len(self._stages) - 1, self.shares[-1]
+            chosen = choose_pairs(self.targets(releases[:number]), lambda tables: self._table_noise(share, tables))
+            return TableCounts(self.space, self.categories, cells, chosen)
         return TableCounts(self.space, self.categories, cells, self._tables(stage))
 
     def _tables(self, stage: str) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of columns that a release counts."""
+        """Return the pairs of columns that a release counts, before the second look."""
         return tuple(pair for pair in self.pairs if stage != "target" or self.target in pair)
 
     def _choose_triples(
@@ -328,11 +342,12 @@ class TableSynthesis(Method[FittedTable]):
         value = {(i, j): np.zeros((histograms[i].bins, histograms[j].bins)) for i, j in self.pairs}
         weight = np.zeros((d, d))  # Σ y/v and Σ 1/v over the releases of a pair
         three = self.triples(releases, counted)
-        for stage, release in zip(self._stages, counted, strict=True):
-            if stage not in ("target", "pairs") and (stage != "triples" or three is not None):
+        for place, (stage, release) in enumerate(zip(self._stages, counted, strict=False)):  # without a second look yet
+            if stage not in ("target", "pairs", "again") and (stage != "triples" or three is not None):
                 continue
             inverse, start = noise_std(release, "counts") ** -2, 0
-            for i, j in self._tables(stage):
+            asked = releases[place].question if stage == "again" else None
+            for i, j in asked.tables if isinstance(asked, TableCounts) else self._tables(stage):
                 shape = value[i, j].shape
                 value[i, j] += inverse * release["counts"][start : start + math.prod(shape)].reshape(shape)
                 weight[i, j] += inverse
@@ -342,7 +357,7 @@ class TableSynthesis(Method[FittedTable]):
         noise = 1.0 / np.where(weight > 0.0, weight, 1.0)
         if three is not None:
             _join_triples(three, tables, noise, binned)
-        return make_targets(binned, tables, noise, products, spread, self.target)
+        return make_targets(binned, tables, noise, products, spread, self.target, mixed="again" in self._stages)
 
 
 def _join_triples(

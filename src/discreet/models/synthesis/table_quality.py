@@ -136,9 +136,9 @@ def assess_table(names: tuple[str, ...], targets: PairTargets) -> TableQuality:
     associations, errors, correlation_errors = (np.full((d, d), np.nan) for _ in range(3))
     seen, own = np.zeros((d, d), dtype=bool), _column_errors(targets)
     for i, j in combinations(range(d), 2):
-        n, y = _tables(targets, i, j)
+        n, y = pair_tables(targets, i, j)
         v, free = float(targets.noise[i, j]), (n.shape[0] - 1) * (n.shape[1] - 1)
-        trend, doubt = _trends(targets, i, j)
+        trend, doubt = pair_trends(targets, i, j)
         spread = estimate_spread(n, y - trend, v)
         w = spread * n**2 / (v + spread * n**2)
         estimate = trend + w * (y - n - trend)
@@ -158,7 +158,7 @@ def assess_table(names: tuple[str, ...], targets: PairTargets) -> TableQuality:
     return TableQuality(names, associations, errors, correlation_errors, seen, own)
 
 
-def _tables(targets: PairTargets, i: int, j: int) -> tuple[Array, Array]:
+def pair_tables(targets: PairTargets, i: int, j: int) -> tuple[Array, Array]:
     """Return the counts of a pair under independence, and as released."""
     a, b = targets.columns.places(i), targets.columns.places(j)
     return np.outer(targets.one[a], targets.one[b]) / targets.columns.rows, targets.pairs[a, b]
@@ -170,11 +170,11 @@ def _shrink(value: float, noise: float) -> tuple[float, float]:
     return kept * value, kept * noise
 
 
-def _trends(targets: PairTargets, i: int, j: int) -> tuple[Array, Array]:
+def pair_trends(targets: PairTargets, i: int, j: int) -> tuple[Array, Array]:
     """Return what the trends of a pair add to each count, and the variance of that."""
     columns, rows = targets.columns, targets.columns.rows
     a, b = columns.places(i), columns.places(j)
-    n, y = _tables(targets, i, j)
+    n, y = pair_tables(targets, i, j)
     along = [targets.one[place] * targets.scores[place, one] / rows for one, place in ((i, a), (j, b))]  # p·z
     result, doubt = np.zeros(n.shape), np.zeros(n.shape)
     if columns.ordered[i] > 1 and columns.ordered[j] > 1:

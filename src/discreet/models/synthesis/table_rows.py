@@ -9,7 +9,8 @@ probabilities. The ranks of numbers are those of latent normal variables. Their 
 links (``number_links``), in normal scores or in values, and each is drawn given the others within the interval of its
 bin, so that numbers are also correlated within bins. A row's categories, and what relates numbers otherwise than
 linearly, tilt its density there by the slope of θ from bin to bin: along a parabola y falls with x at one end of x and
-grows at the other.
+grows at the other. Only what is smooth in a number, its score and polynomials of its rank, has such a slope. Where
+spikes stand side by side the next bin says nothing about the values within this one.
 """
 
 from __future__ import annotations
@@ -278,7 +279,11 @@ def _local_pulls(rows: Rows, model: PairwiseModel, targets: PairTargets) -> Arra
         first, ordered = int(targets.columns.starts[column]), targets.columns.ordered[column]
         if ordered < 2:
             continue
-        own = theta[first : first + ordered]
+        here = slice(first, first + ordered)
+        own = theta[here]
+        if targets.mixed:  # not in files of earlier versions
+            basis = np.column_stack([scores[here, column], targets.links.curves[here, targets.links.owners == column]])
+            own = basis @ ((basis * targets.shares[here, None]).T @ own)
         bins = np.minimum(rows[:, column] - first, ordered - 1)
         low, high = np.maximum(np.arange(ordered) - 1, 0), np.minimum(np.arange(ordered) + 1, ordered - 1)
         apart = np.maximum(scores[first + high, column] - scores[first + low, column], LEAST_APART)

@@ -92,6 +92,8 @@ class TableWorld:
 class PosteriorSolver(Solver):
     """Steps towards disturbed targets, with the priors of this module."""
 
+    mixes = False
+
     @staticmethod
     def _join_prior(found: float, numbers: int) -> float:
         return (numbers * found + WEIGHT) / (numbers + WEIGHT)
