@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from discreet.arguments import ArgumentError
 from discreet.estimators.base import PrivateEstimator
 from discreet.plain import read_json
 
@@ -52,6 +53,8 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     ...     load_model(Path(folder, "model.json")).means_.shape
     (2, 1)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError("path", path, "the name of a file")
     if isinstance(path, str) and path.lstrip().startswith("{"):
         raise ValueError(
             "path: expected the name of a file; text that to_json() gave is read by from_json(text) of its class"

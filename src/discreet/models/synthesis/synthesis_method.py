@@ -7,7 +7,8 @@ standard deviations of a pair count. Each question is a function of earlier rele
 computes it from them alone: a model that is read from a file finds the same bins.
 
 **Budget.** Shares of the squared budget are constants: 20 % for histograms, 5 % for products where there are two
-numbers or more, 10 % for triples of columns, the rest for pairs. With a target its pairs have 12 % more.
+numbers or more, 10 % for triples of columns, the rest for pairs, half of it for their second look. With a target its
+pairs have 12 % more.
 Within the histograms a level has a share for each of its columns, so that all counts have the same noise.
 
 **Triples** are all that have the target, or all there are without one, with bins merged to four levels, or three or

@@ -28,7 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, axes, choice, format_value, integer, positive, probability
+from discreet.arguments import (
+    UNSHOWN,
+    ArgumentError,
+    as_numbers,
+    axes,
+    choice,
+    format_value,
+    integer,
+    positive,
+    probability,
+)
 from discreet.door import Curator
 from discreet.records import Records
 from discreet.records.declared.bounds import read_pair
@@ -210,7 +220,7 @@ def influence(
             "so write for example rows=density(...).sample(1000)",
         )
     compute = _find_estimator(estimator, options)
-    x = np.asarray(rows, dtype=np.float64)
+    x = as_numbers(rows, "rows")
     if x.ndim != 1 or not len(x) or not np.all(np.isfinite(x)):
         raise ArgumentError("rows", UNSHOWN, f"at least one finite number in one dimension, got shape {x.shape}")
     column = read_pair("bounds", bounds, "of the rows; write for example bounds=(0, 120)")
@@ -275,7 +285,7 @@ def _candidates(candidates: ArrayLike | None, rows: Array, low: float, high: flo
     if candidates is None:
         own = np.quantile(np.clip(rows, low, high), np.linspace(0.0, 1.0, 101))
         return np.unique(np.concatenate([np.linspace(low, high, GRID), own]))
-    points = np.unique(np.asarray(candidates, dtype=np.float64))
+    points = np.unique(as_numbers(candidates, "candidates"))
     if points.ndim != 1 or not len(points) or not np.all((points >= low) & (points <= high)):
         raise ArgumentError("candidates", UNSHOWN, "points within the bounds, at least one")
     return points
