@@ -123,7 +123,7 @@ def test_the_epsilon_of_a_composition(value):
 
 
 def test_integer_orders_belong_to_the_moments_accountant():
-    with pytest.raises(ValueError, match="integer=True: expected method='moments'"):
+    with pytest.raises(ValueError, match="integer=True: expected False, or True with method='moments'"):
         dp.compose(dp.GaussianLoss(1.0), "zcdp", integer=True)
 
 

@@ -351,10 +351,8 @@ def compose(losses: Losses, method: str = "exact", *, integer: bool = False) -> 
 
 def _method(name: str, integer: bool) -> type[Composition]:
     cls = METHODS[choice("method", name, METHODS)]
-    if not isinstance(integer, bool):
-        raise ArgumentError("integer", integer, "True or False")
-    if integer and cls is not MomentsAccountant:
-        raise ArgumentError("integer", integer, f"method='moments', got method={name!r}")
+    if integer is not False and (integer is not True or cls is not MomentsAccountant):
+        raise ArgumentError("integer", integer, f"False, or True with method='moments', got method={name!r}")
     return IntegerMomentsAccountant if integer else cls
 
 
