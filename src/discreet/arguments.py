@@ -225,8 +225,8 @@ def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 
     return _number(name, value, accepted, 0.0, 1.0)
 
 
-def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``, by default to ``sys.maxsize``.
+def integer(name: str, value: Any, *, least: int, most: int = sys.maxsize) -> int:
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``.
 
     >>> integer("steps", 3, least=1)
     3
@@ -239,11 +239,9 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
         whole = operator.index(value)
     except TypeError:
         whole = least - 1
-    if most is None and whole > sys.maxsize:
-        most = sys.maxsize
-    if isinstance(value, bool) or whole < least or (most is not None and whole > most):
-        accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
-        raise ArgumentError(name, value, accepted)
+    if isinstance(value, bool) or not least <= whole <= most:
+        wanted = f"a whole number, at least {least}" + ("" if whole <= most == sys.maxsize else f" and at most {most}")
+        raise ArgumentError(name, value, wanted)
     return whole
 
 

@@ -17,8 +17,6 @@ def as_floats(x: Any) -> tuple[Any, Any]:
     if x.ndim == 0:
         raise ValueError("rows: expected an array whose last axis is the columns, got a single number")
     xp = array_namespace(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind == "c":  # of which NumPy would drop a part with a warning
-        raise ValueError("rows of complex numbers: expected real ones")
     return xp, xp.astype(x, xp.float64, copy=False)
 
 

@@ -93,6 +93,8 @@ class Space(ABC):
     @np.errstate(all="ignore")
     def from_unit(self, y: Any) -> Any:
         """Return center + scale·y, the inverse of ``to_unit``. Nothing is clipped: y may come with noise."""
+        if isinstance(y, np.ndarray) and y.dtype.kind == "c":  # of which NumPy would drop a part with a warning
+            raise ValueError("rows of complex numbers: expected real ones")
         _, y = as_floats(y)
         space = self.for_columns(y.shape[-1])
         return on_device(space.center, y) + y * on_device(space.scale, y)
